@@ -4,8 +4,12 @@ from collections.abc import Iterable, Sequence
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, which is given in the singular: `counted(2, "open batch")`."""
-    return f"{number:,} {noun if number == 1 else _plural(noun)}"
+    """Return a number with its noun, which is given in the singular: `counted(2, "open batch")`.
+
+    What the noun is of may follow: `counted(2, "cell of these columns")`.
+    """
+    head, of, rest = noun.partition(" of ")
+    return f"{number:,} {head if number == 1 else _plural(head)}{of}{rest}"
 
 
 def experiments_in_words(first_draws: int, experiments: int) -> str:

@@ -97,6 +97,6 @@ def _judge(name: str, known: Sequence[str]) -> str:
     if name in known or len(found) == 1:
         return name if name in known else found[0]
     raise StoreError(
-        f"{len(found) or 'No'} judges of the claims have the name {name!r}.",
+        f"{'Several judges' if found else 'No judge'} of the claims have the name {name!r}.",
         f"{did_you_mean(name, known)}They are {', '.join(known)}.",
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from judge_gym.design.config import check_exists, read_model, read_tree
-from judge_gym.design.fields import Frozen, Legal, Slug
+from judge_gym.design.fields import Frozen, Legal, ModelName, Slug
 from judge_gym.design.plans import Budget
 from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.planted.families import served
@@ -57,7 +57,7 @@ class AlignmentCandidates(Frozen):
 class Proposer(Frozen):
     """The model that proposes rubrics."""
 
-    model: Annotated[str, AfterValidator(served)] = Field(min_length=3, max_length=200)
+    model: Annotated[ModelName, AfterValidator(served)]
     """The model that proposes, as provider/model."""
     mistakes: int = Field(default=8, ge=1, le=50)
     """How many training mistakes it reads for one proposal, drawn anew for each."""

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from judge_gym.calibration.checks import Decide, Known, Margins
 from judge_gym.design.config import check_exists, read_model, read_tree
-from judge_gym.design.fields import Frozen, Legal, Slug
+from judge_gym.design.fields import Frozen, Legal, ModelName, Slug
 from judge_gym.design.plans import Budget
 from judge_gym.evidence.choosing import FieldColumns
 from judge_gym.planted.editing import Expectation
@@ -24,7 +24,7 @@ _SEVERITIES = Legal("shares above 0 and at most 1, ascending")
 class Perturber(Frozen):
     """A model that makes some of the perturbations, in place of the rules."""
 
-    model: Annotated[str, AfterValidator(served)] = Field(min_length=3, max_length=200)
+    model: Annotated[ModelName, AfterValidator(served)]
     """The model that rewrites, as provider/model; best of another family than the judges."""
     types: tuple[Known, ...] = Field(min_length=1)
     """The perturbations it makes; the rules make the others."""

@@ -37,6 +37,12 @@ Slug = Annotated[
 """A name that names of files contain."""
 
 
+ModelName = Annotated[
+    str, Legal("provider/model, of 3 to 200 characters"), Field(min_length=3, max_length=200)
+]
+"""The name of a model with its provider."""
+
+
 def legal_text(field: FieldInfo) -> str:
     """Return the allowed values of a pydantic field as a phrase to follow "Use"."""
     for mark in field.metadata:

@@ -1,7 +1,7 @@
 """Where a value of a row stands: a column, a path into nested JSON, or a text made of several."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ _UNFOLDS = re.compile(r"\[[*:]?\]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _FILE = re.compile(r"file(?:\.(\w+))?")
 _SUFFIX = re.compile(r"\.(?:jsonl|ndjson|json|csv|tsv|xlsx|txt)(?:\.gz)?$", re.IGNORECASE)
+_DEEPEST = 4
+"""How deep a path is that is offered for a name that is not there."""
 _MOST_NAMED = 15
 
 
@@ -167,6 +169,25 @@ def _entry(value: Any, index: int, walked: str) -> Any:
     if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
         raise ColumnError(f"{walked} is {shown(value)}, not a list, so it has no [{index}]")
     return value[index] if -len(value) <= index < len(value) else None
+
+
+def column_meant(name: str, values: Mapping[str, Any]) -> str:
+    """Return "Did you mean …? " of the columns of a row and the paths into its objects, or "".
+
+    A name alone may be the last of a path: `text` for `output.text`.
+    """
+    paths = list(_paths(values))
+    ends = [path for path in paths if path.rpartition(".")[2].casefold() == name.casefold()]
+    close = did_you_mean(name, paths)
+    return close or (f"Did you mean {ends[0]}? " if ends else "")
+
+
+def _paths(values: Mapping[str, Any], before: str = "", depth: int = 0) -> Iterator[str]:
+    """Yield the names of a row, then those of its objects, as paths."""
+    yield from (f"{before}{name}" for name in values)
+    for name, value in values.items() if depth < _DEEPEST else ():
+        if isinstance(value, Mapping):
+            yield from _paths(value, f"{before}{name}.", depth + 1)
 
 
 def _there(values: Mapping[str, Any], where: str) -> str:

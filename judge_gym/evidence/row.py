@@ -7,6 +7,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from judge_gym.counting import counted
 from judge_gym.errors import DataFileError
 from judge_gym.evidence.columns import ColumnError, source_of, value_at
 from judge_gym.evidence.numbers import WITHOUT, DecimalCommas, plain_number
@@ -100,7 +101,7 @@ def named_row(
     """Return the row of cells under the names of columns; with a fault where they do not match."""
     values = {name: _shared(cell) for name, cell in zip(names, cells, strict=False)}
     if len(cells) != len(names):
-        fault = f"{len(cells)} values under {len(names)} column names"
+        fault = f"{counted(len(cells), 'value')} under {counted(len(names), 'column name')}"
         return DataRow(line, values, fault, place)
     return encoded_row(DataRow(line, values, "", place, numbers))
 

@@ -11,8 +11,9 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from judge_gym.design.config import corpus_files, fault_reason, shown
-from judge_gym.errors import DataFileError, EvidenceError, NoRowError, did_you_mean
+from judge_gym.errors import DataFileError, EvidenceError, NoRowError
 from judge_gym.evidence.choosing import beside_fields
+from judge_gym.evidence.columns import column_meant
 from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import CUT, NOT_JSON, ONE_OBJECT, rows_inside
 
@@ -226,7 +227,7 @@ class _Reading(Generic[R]):
             inside = rows_inside(row.values, "--fields rows=", "--fields messages=")
         raise _fault(
             file, row, f"there is no {column!r}",
-            f"{inside}{did_you_mean(column, list(row.values))}{_listed(row.values)} Map one with "
+            f"{inside}{column_meant(column, row.values)}{_listed(row.values)} Map one with "
             f"fields: {{{name}: COLUMN}} in the file that names "
             f"it, or by --fields {name}=COLUMN where a command has that option.",
         )  # fmt: skip

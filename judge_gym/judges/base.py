@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 
 from judge_gym.answers.contradiction import contradicted_mark, contradicted_verdict
 from judge_gym.design.config import fault_reason, shown
-from judge_gym.design.fields import Frozen
+from judge_gym.design.fields import Frozen, ModelName
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges.certify_rule import CertifyRule
@@ -50,7 +50,7 @@ def unfit(called: str, error: ValidationError) -> ConfigError:
 class ReasonCritic(Frozen):
     """A model that reads whether each reason fits the score or verdict beside it."""
 
-    model: str = Field(min_length=3, max_length=200)
+    model: ModelName
     """The model that reads the reasons, as provider/model; better not the judge's own."""
     budget: Budget | None = None
     """What it may use in all, apart from the judge's own budget."""

@@ -24,6 +24,7 @@ from judge_gym.counting import counted, first_of
 from judge_gym.design.config import CORPUS_SUFFIXES, corpus_suffix, shown
 from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_mean
 from judge_gym.evidence.choosing import beside_fields
+from judge_gym.evidence.columns import column_meant
 from judge_gym.evidence.label_exports import LabelRows
 from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import rows_inside
@@ -372,7 +373,7 @@ class _LabelReading:
             hint = self._of_people(list(row.values)) if name == "label" else ""
             raise row.error(
                 self._path, f"there is no column {name!r}",
-                f"{inside}{did_you_mean(name, list(row.values))}The columns are {there}. "
+                f"{inside}{column_meant(name, row.values)}The columns are {there}. "
                 f"Map one with {self._mapped(name)}. {hint}".strip(),
             )  # fmt: skip
         if column is not None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from judge_gym.design.fields import Frozen
+from judge_gym.design.fields import Frozen, ModelName
 from judge_gym.design.plans import Budget
 from judge_gym.judges.answer_object import read_own
 from judge_gym.judges.base import Judge
@@ -46,7 +46,7 @@ class WorkedExample(Frozen):
 class ModelJudge(Judge):
     """A model, a task, and how the model is sampled."""
 
-    model: str = Field(min_length=3, max_length=200)
+    model: ModelName
     """The model that judges, as provider/model."""
     task: str = Field(min_length=1, max_length=10_000)
     """What is judged, for whom and how, in the user's words; part of the prompt."""

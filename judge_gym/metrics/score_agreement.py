@@ -158,7 +158,7 @@ def label_agreement(
     cluster = np.arange(n) if cluster is None else cluster
     n_items = int(cluster.max()) + 1 if n else 0
     if n_items < MIN_ITEMS or np.ptp(labels, axis=0).max() <= EPSILON:
-        few = f"{n_items} texts have label and score"
+        few = f"texts with a label and a score: {n_items}"
         because = "all labels are the same" if n_items >= MIN_ITEMS else few
         return not_estimable(metric, because, n=n, n_items=n_items)
     labels, judged = labels.reshape(n, -1), judged.reshape(n, -1)
@@ -254,7 +254,7 @@ def agreement_gain(
     cluster = np.arange(n) if question is None else numbered(question)
     if n < MIN_ITEMS or np.ptp(labels) <= EPSILON:
         because = (
-            "all labels are the same" if n >= MIN_ITEMS else f"{n} texts have a label and scores"
+            "all labels are the same" if n >= MIN_ITEMS else f"texts with a label and scores: {n}"
         )
         return not_estimable(metric, because, n=n, n_items=n, unit=unit)
     found = _gained(labels, before, after, cluster)

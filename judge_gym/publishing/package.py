@@ -22,6 +22,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.running import run_in_force
+from judge_gym.counting import counted
 from judge_gym.design.config import corpus_digest
 from judge_gym.design.sweep_files import EVIDENCE, evidence_name
 from judge_gym.errors import ConfigError, StoreError, masked
@@ -244,8 +245,8 @@ def _write_results(copy: Engine, sweep: str, draft: Path) -> int:
 def _not_replicable(differing: Sequence[Difference]) -> StoreError:
     first = differing[0]
     return StoreError(
-        f"{len(differing)} values differ when they are recomputed from the package; the first is "
-        f"{first.field} of {first.name} {first.scope}: {first.published} became "
+        f"Recomputed from the package, {counted(len(differing), 'value')} came out otherwise; the "
+        f"first is {first.field} of {first.name} {first.scope}: {first.published} became "
         f"{first.recomputed}.",
         "Run `judge-gym analyse figures` and publish again; if it remains, report a defect.",
     )

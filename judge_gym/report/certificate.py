@@ -99,8 +99,8 @@ def sentences(certificate: Certificate) -> Iterator[str]:
     yield f"{_labels(certificate)} {_agreement(certificate)}"
     if certificate.earlier_uses:
         yield _used(certificate)
-    if certificate.population.left_out:
-        yield f"Left out, as the judge was made with them: {certificate.population.left_out} texts."
+    if left_out := certificate.population.left_out:
+        yield f"Left out, as the judge was made with them: {counted(left_out, 'text')}."
     signed = certificate.signature
     yield (
         f"Holds until {certificate.ends.on}, while the same model answers. "

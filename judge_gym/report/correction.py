@@ -82,10 +82,13 @@ def conclusions(found: Correction) -> Iterator[str]:
 def _which_is_better(found: Correction, row: Corrected) -> str:
     best, other = row.systems
     sign, one = side_of_0(row.people), row.people
-    said = f"{row.about} is {figure_or_reason(one)}{_by_labels(row)}"
+    said, uncorrected = f"{row.about} is {figure_or_reason(one)}{_by_labels(row)}", ""
     if row.corrected.estimate is None and not row.whole and (row.few or one.estimate is None):
-        said = f"{row.about} is {figure_or_reason(row.corrected)}"
-        said += f"; it is {figure_or_reason(one)} by labels alone" * (one.estimate is not None)
+        if one.estimate is None:
+            said = f"{row.about} is {figure_or_reason(row.corrected)}"
+        else:
+            said = f"by labels alone, {row.about} is {figure_or_reason(one)}"
+            uncorrected = f" By labels and judge it is {row.corrected.reason}."
     shown = f"{best if sign > 0 else other} is better" if sign else _CANNOT_TELL
     shown += ", of few labels" * row.few
     alone = figure_or_reason(row.judge)
@@ -95,7 +98,8 @@ def _which_is_better(found: Correction, row: Corrected) -> str:
     if one.estimate is None:
         # A missing figure is no finding that systems are alike.
         return f"People: {said}. The judge alone: {alone}{errs}."
-    return f"People: {said}: {shown}. The judge alone: {alone}{errs}.{_with_more(found, row)}"
+    more = _with_more(found, row)
+    return f"People: {said}: {shown}. The judge alone: {alone}{errs}.{uncorrected}{more}"
 
 
 def _by_labels(row: Corrected) -> str:

@@ -13,6 +13,9 @@ from judge_gym.counting import counted, there_are
         (2, "open batch", "2 open batches"),
         (2, "family", "2 families"),
         (1200, "day", "1,200 days"),
+        (3, "cell of these columns", "3 cells of these columns"),
+        (1, "cell of these columns", "1 cell of these columns"),
+        (2, "entry of a list", "2 entries of a list"),
     ],
 )
 def test_a_noun_agrees_with_its_number(number: int, noun: str, text: str) -> None:

@@ -131,7 +131,7 @@ def test_a_csv_row_that_does_not_fit_its_header_is_dropped(tmp_path):
     found = list(read_corpus(file, {}))
     assert [one.text for one in found if isinstance(one, RawDocument)] == ["one", "five"]
     assert [one.detail for one in found if isinstance(one, Dropped)] == [
-        "a.csv line 3: 1 values under 2 column names",
+        "a.csv line 3: 1 value under 2 column names",
         "a.csv line 4: 3 values under 2 column names",
         "a.csv line 5: field 'text' is not UTF-8: the byte 0xE9, which is 'é' in Windows-1252 "
         "(Latin-1)",

@@ -325,7 +325,7 @@ def test_few_labels_give_a_difference_by_labels_alone_and_a_caution(*, shared: b
     assert "5 to 10 items where 20 are advised" in " ".join(sentences(found))
     said = next(conclusions(found))
     assert "needs 20 labelled items" in said
-    assert re.search(r"by labels alone: .*, of few labels\.", said)
+    assert re.search(r"by labels alone, .*: .*, of few labels\.", said)
     assert found.decided == ()
 
 
@@ -867,10 +867,13 @@ def test_a_difference_without_an_interval_is_no_finding_and_says_how_many_labels
     found = corrected(scores, labels, ["a"] * 30 + ["b"] * 30)
     needed = math.floor(25 * stats.skew(crowd) ** 2) + 1
     said = " ".join(conclusions(found))
-    assert "People: b less a is not estimable, because b: 22 labels crowd at one end" in said
+    # What decides comes first, and is said to be estimated; the other way is not estimable.
+    assert said.startswith("People: by labels alone, b less a is ")
+    assert "By labels and judge it is not estimable, because b: 22 labels crowd at one end" in said
     assert f"{needed - 22} more like them would do; there are 8 others" in said
     assert "cannot tell" not in said
-    assert "by labels alone: b is better, of few labels." in said
+    assert ": b is better, of few labels." in said
+    assert said.index("b is better") < said.index("not estimable")
     assert found.decided == ()
     few = [one if n % 30 < (15 if n < 30 else 14) else None for n, one in enumerate(labels)]
     said = " ".join(conclusions(corrected(scores, few, ["a"] * 30 + ["b"] * 30)))

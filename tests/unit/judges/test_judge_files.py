@@ -88,6 +88,7 @@ def test_every_kind_is_read(tmp_path: Path) -> None:
         ("model: sim/good-1\n", "", "model is missing"),
         ("sim/good-1", "sim/goood",
          "line 3: model is 'sim/goood', which the simulator does not have. Did you mean sim/good-"),
+        ("sim/good-1", "m1", "model is 'm1'. Use provider/model"),
         ("task:", "tusk:", "tusk is not a known key. Did you mean task?"),
         ("weight: 2", "weight: 0", "criteria[0].weight is 0. Use a number above 0"),
         ("weight: 2", "weight: two", "criteria[0].weight is 'two'. Use a number"),

@@ -1,5 +1,6 @@
 """Labels in files of items: read where they are unambiguous, else an error, never dropped."""
 
+import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -103,6 +104,14 @@ def test_what_json_alone_can_say_is_no_label(tmp_path: Path, value: str) -> None
     file = written(tmp_path, f'{{"text": "a", "truth": {value}}}', "items.jsonl")
     with pytest.raises(EvidenceError, match=r"line 1.*: truth is "):
         labels(file, GRADES)
+
+
+@pytest.mark.parametrize("named", ["output.txt", "Output.text", "outptu.text", "text"])
+def test_a_name_inside_an_object_is_offered_as_its_path(tmp_path: Path, named: str) -> None:
+    rows = [json.dumps({"id": str(n), "output": {"text": f"t{n}", "tokens": n}}) for n in range(2)]
+    file = written(tmp_path, "\n".join(rows), "items.jsonl")
+    with pytest.raises(EvidenceError, match=r"Did you mean output\.text\?"):
+        labels(file, GRADES, text=named)
 
 
 def test_a_column_is_mapped_and_one_that_is_not_there_is_named(tmp_path: Path) -> None:
