@@ -23,7 +23,15 @@ from judge_gym.judges.conversation_items import ConversationItems
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.label_files import LabelFile, read_labels
 from judge_gym.judges.labels import check_on, doubted_scale, numbers_in, wider_scale
-from judge_gym.records.items import COLUMNS, Item, Label, distinct, known_fields, label_in
+from judge_gym.records.items import (
+    COLUMNS,
+    Item,
+    Label,
+    distinct,
+    known_fields,
+    label_in,
+    with_questions,
+)
 from judge_gym.seeds import digest
 
 if TYPE_CHECKING:
@@ -408,7 +416,7 @@ def read_item_file(
         item.model_copy(update={"truth": _of_several(by_text[item.key])})
         if item.key in by_text
         else item
-        for item in rows.rows
+        for item in with_questions(rows.rows)
     )
     own = tuple(item.truth for item in rows.rows)
     return ItemFile(

@@ -91,7 +91,7 @@ class Item(Frozen):
     """What made the second text of a pair, beside `system`."""
     question: str = Field(default="", max_length=LONGEST_TEXT)
     """What several texts answer: they are no independent evidence, and count together. Without it
-    their context; see `question_numbers`."""
+    that is their context, unless all of a file have the same; see `with_questions`."""
     corpus: str = Field(default="", max_length=200)
     """The digest of the file it comes from; empty when it comes from none."""
     variant: Variant | None = None
@@ -162,22 +162,25 @@ class Item(Frozen):
         return digest("judge item", self.text, self.second, self.context)
 
 
+def with_questions(items: Sequence[Item]) -> list[Item]:
+    """Return the items of one file, where all have one context each with a question of its own.
+
+    Such a context is no question but instructions, which can be told of a whole file alone.
+    """
+    contexts = {item.context for item in items}
+    if len(contexts) > 1 or contexts == {""}:
+        return list(items)
+    return [
+        item if item.question else item.model_copy(update={"question": item.key}) for item in items
+    ]
+
+
 def question_numbers(items: Sequence[Item]) -> list[int]:
     """Return the question that each item answers, numbered from 0.
 
-    That of the item; without one its context, which answers to one question share, unless all
-    items have the same, as instructions are; without either an item is a question by itself.
+    Its own; without one its context; without either its text alone.
     """
-    context = {item.context for item in items}
-    shared = context if len(context) == 1 else set[str]()
-    asked = [
-        ("question", item.question)
-        if item.question
-        else ("context", item.context)
-        if item.context and item.context not in shared
-        else ("text", item.key)
-        for item in items
-    ]
+    asked = [item.question or item.context or item.key for item in items]
     number = {name: place for place, name in enumerate(dict.fromkeys(asked))}
     return [number[name] for name in asked]
 

@@ -13,7 +13,7 @@ from judge_gym.judges.gate_checks import threshold_checks
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.metrics.estimate import t_interval
 from judge_gym.metrics.score_agreement import agreement_gain, bland_altman
-from judge_gym.records.items import question_numbers
+from judge_gym.records.items import question_numbers, with_questions
 from support.judge_results import a_result
 
 DECIDES = CallableJudge(
@@ -50,18 +50,19 @@ def test_a_question_is_that_named_or_a_context_that_not_all_share() -> None:
     named = [one.model_copy(update={"question": "q"}), two, three]
     assert question_numbers([*named, named[0].model_copy(update={"text": "d"})]) == [0, 1, 2, 0]
     shared = [item.model_copy(update={"context": "Be kind."}) for item in (one, two, three)]
-    assert question_numbers(shared) == [0, 1, 2]  # instructions are no question
+    assert question_numbers(with_questions(shared)) == [0, 1, 2]  # instructions are no question
     asked = [
         item.model_copy(update={"context": said})
         for item, said in zip((one, two, three), ("q", "q", "r"), strict=True)
     ]
-    assert question_numbers(asked) == [0, 0, 1]
+    assert question_numbers(with_questions(asked)) == [0, 0, 1]
+    assert question_numbers(with_questions(asked)[:2]) == [0, 0]  # whichever are chosen of a file
 
 
 @pytest.mark.parametrize("asked", [{"question": "question {}"}, {"context": "question {}"}])
 def test_rates_and_agreement_are_over_questions(asked: dict[str, str]) -> None:
     right = [q % 10 < 7 for q in range(QUESTIONS)]
-    items = answers(**asked)
+    items = with_questions(answers(**asked))
     found = agreement(DECIDES, items, judged(items, right))
     alone = agreement(DECIDES, answers(), judged(answers(), right))
     assert found.rates is not None
