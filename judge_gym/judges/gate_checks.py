@@ -7,7 +7,7 @@ from math import ceil
 import numpy as np
 
 from judge_gym.answers.readability import Answers
-from judge_gym.calibration.checks import Check, Margins, Result, claimed, is_open
+from judge_gym.calibration.checks import Check, Margins, Result, claimed, is_open, more_items
 from judge_gym.calibration.comparisons import (
     CHANGED,
     DRIFT,
@@ -33,7 +33,7 @@ from judge_gym.judges.calibrating.judging import readable_of, readable_shares
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.own_judges import CallableJudge
 from judge_gym.judges.reviewing.moving import judge_check, mean_points
-from judge_gym.metrics.cells import IntArray
+from judge_gym.metrics.cells import IntArray, numbered
 from judge_gym.metrics.class_rates import CLASSES, SENSITIVITY, SPECIFICITY, class_rates
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, largest_share_unseen, not_estimable, wilson
@@ -41,7 +41,7 @@ from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.model_names import Answered, is_version_of
-from judge_gym.records.items import Item
+from judge_gym.records.items import Item, question_numbers
 from judge_gym.records.judgements import JudgeResult
 
 SERVED = "served model"
@@ -80,6 +80,10 @@ def threshold_checks(
     for name, least in rule.by_labels.items():
         figure = _FIGURES[name].format(statistic=statistic(verdicts=judge.decides))
         check = at_least(name, figures[name], least, f"{figure} more than {plain(least)}", _READ)
+        if people.questions is not None and is_open(check):
+            asked = replace(check.estimate, n_items=people.questions)
+            action = more_items(asked, MarginClaim(Direction.ABOVE, least), "questions")
+            check = replace(check, action=action, needed=None)
         if people.texts < LEAST_LABELS:
             action = _too_few_scored(people, answers)
             check = replace(check, result=Result.INCONCLUSIVE, action=action, needed=None)
@@ -197,14 +201,16 @@ def sentinel_caution(judge: Judge, rule: GateRule, sentinel: Sequence[Item], lab
 
     By the case that every text is judged as labelled.
     """
-    labels = np.array([known_points(judge, item) for item in sentinel if item.truth is not None])
+    known = [item for item in sentinel if item.truth is not None]
+    labels = np.array([known_points(judge, item) for item in known])
     if not rule.by_labels or len(labels) >= labelled:
         return ""
     ones = np.ones(len(labels), dtype=np.int64)
-    rates = class_rates(labels / HIGHEST, labels / HIGHEST, np.arange(len(labels)))
+    question = numbered(question_numbers(known))
+    rates = class_rates(labels / HIGHEST, labels / HIGHEST, question)
     best = {
-        "agreement": label_agreement(labels, labels),
-        "accuracy": clustered_share("labels_met", ones, ones),
+        "agreement": label_agreement(labels, labels, cluster=question),
+        "accuracy": clustered_share("labels_met", ones, ones, question),
         **{rate.metric: rate for rate in rates},
     }
     never = [

@@ -92,6 +92,7 @@ def test_a_gate_cannot_tell_what_few_questions_do_not() -> None:
             one.name: one for one in threshold_checks(DECIDES, asked, items, judged(items, right))
         }
         assert found["accuracy"].result is result
+    assert f"you have {QUESTIONS}" in found["accuracy"].action  # more answers to these do not help
 
 
 def test_the_accuracy_of_answers_that_go_together_is_covered() -> None:
