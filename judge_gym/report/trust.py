@@ -176,15 +176,14 @@ def _power(
     within = first.direction == "within"
     shown = equivalence_within if within else detectable_beyond
     value = max(shown(_half(one), _df(one, degrees), max(1, tests)) for one in of_claim)
-    studies = f"{percent(POWER)} of studies like this one would"
+    studies = f"{percent(POWER)} of such studies"
     says = (
-        f"where nothing moves, {studies} show that it moves less than this; the first claim is "
-        f"within {number(first.margin)}"
+        f"where nothing moves, {studies} show less than this; claim: within {number(first.margin)}"
         if within
-        else f"beyond the margin of the first claim: {studies} find an effect that large"
+        else f"beyond the first claim's margin, found by {studies}"
     )
-    several = f", in the least precise of its {len(of_claim)} figures" if len(of_claim) > 1 else ""
-    after = f", after correction over {tests} figures" if tests > 1 else ""
+    several = f"; least precise of {len(of_claim)} figures" if len(of_claim) > 1 else ""
+    after = f", corrected over {tests}" if tests > 1 else ""
     return Tile(DETECTABLE, number(value), says + several + after)
 
 

@@ -72,7 +72,7 @@ def test_power_is_the_effect_that_four_in_five_intervals_would_exclude(make_find
     found = [make_finding("supported", 0.3, (0.2, 0.4), n_items=10_001)]
     value, says = tiles(findings=found)[DETECTABLE]
     assert value == "0.14"
-    assert says.startswith("beyond the margin of the first claim: 80% of studies")
+    assert says.startswith("beyond the first claim's margin")
     assert "correction" not in says
 
 
@@ -91,8 +91,8 @@ def test_power_is_of_all_figures_of_the_claim_after_correction(make_finding) -> 
     found.append(make_finding("supported", 0.0, (-0.01, 0.01), hypothesis="V4.variance", p=0.1))
     value, says = tiles(findings=found)[DETECTABLE]
     assert value == "0.37"
-    assert "least precise of its 10 figures" in says
-    assert says.endswith("after correction over 10 figures")
+    assert "least precise of 10 figures" in says
+    assert says.endswith("corrected over 10")
 
 
 @pytest.mark.parametrize(("tests", "margin"), [(1, "0.16"), (10, "0.22")])
