@@ -92,12 +92,12 @@ def at_shared_levels(judges: Sequence[SweepJudge]) -> list[SweepJudge] | None:
     shared = _shared_levels([judge.parts or [judge] for judge in judges])
     if not shared:
         return None
-    return [
-        _as_one([part for part in judge.parts if _level(part) in shared], judge.experiment)
-        if judge.parts
-        else judge
-        for judge in judges
-    ]
+
+    def of(judge: SweepJudge) -> SweepJudge:
+        parts = [part for part in judge.parts if _level(part) in shared]
+        return judge if len(parts) == len(judge.parts) else _as_one(parts, judge.experiment)
+
+    return list(map(of, judges))
 
 
 def levels_apart(judges: Sequence[SweepJudge]) -> list[Remark]:

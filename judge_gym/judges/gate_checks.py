@@ -33,7 +33,7 @@ from judge_gym.judges.calibrating.judging import readable_of, readable_shares
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.own_judges import CallableJudge
 from judge_gym.judges.reviewing.moving import judge_check, mean_points
-from judge_gym.metrics.cells import IntArray, numbered
+from judge_gym.metrics.cells import IntArray
 from judge_gym.metrics.class_rates import CLASSES, SENSITIVITY, SPECIFICITY, class_rates
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, largest_share_unseen, not_estimable, wilson
@@ -206,7 +206,7 @@ def sentinel_caution(judge: Judge, rule: GateRule, sentinel: Sequence[Item], lab
     if not rule.by_labels or len(labels) >= labelled:
         return ""
     ones = np.ones(len(labels), dtype=np.int64)
-    question = numbered(question_numbers(known))
+    question = np.array(question_numbers(known), dtype=np.int64)
     rates = class_rates(labels / HIGHEST, labels / HIGHEST, question)
     best = {
         "agreement": label_agreement(labels, labels, cluster=question),

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
+from judge_gym import formats
 from judge_gym.metrics.bounded_means import bounded_interval
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 
@@ -469,17 +470,11 @@ def remarked(estimate: Estimate, remark: Remark) -> Estimate:
     return replace(estimate, remarks=(*estimate.remarks, remark))
 
 
-class Rescalable(Protocol):
+class Rescalable(formats.Interval, Protocol):
     """A figure with all that is in its unit: an `Estimate`, or a row of it."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
-    @property
-    def estimate(self) -> float | None: ...
-    @property
-    def lower(self) -> float | None: ...
-    @property
-    def upper(self) -> float | None: ...
     @property
     def floor(self) -> float | None: ...
     @property

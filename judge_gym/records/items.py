@@ -148,6 +148,11 @@ class Item(Frozen):
         return (self.part,) if self.part else ()
 
     @property
+    def asked(self) -> str:
+        """What it answers: its question, else its context, else itself; see `with_questions`."""
+        return self.question or self.context or self.key
+
+    @property
     def shown(self) -> tuple[str, ...]:
         """The texts that a judge sees."""
         return tuple(text for text in (self.text, self.second, self.context) if text)
@@ -176,13 +181,9 @@ def with_questions(items: Sequence[Item]) -> list[Item]:
 
 
 def question_numbers(items: Sequence[Item]) -> list[int]:
-    """Return the question that each item answers, numbered from 0.
-
-    Its own; without one its context; without either its text alone.
-    """
-    asked = [item.question or item.context or item.key for item in items]
-    number = {name: place for place, name in enumerate(dict.fromkeys(asked))}
-    return [number[name] for name in asked]
+    """Return the question that each item answers, numbered from 0 without a gap."""
+    number = {name: place for place, name in enumerate(dict.fromkeys(one.asked for one in items))}
+    return [number[item.asked] for item in items]
 
 
 def distinct(items: Iterable[Item]) -> list[Item]:

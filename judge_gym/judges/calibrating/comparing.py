@@ -379,9 +379,8 @@ def _agreement(
     }
     labels, judged = np.array(list(pairs.values()), dtype=np.float64).reshape(-1, 2).T
     unscored = [item.key for item in texts if item.key in by_text and item.key not in pairs]
-    number = dict(zip((item.key for item in texts), question_numbers(texts), strict=True))
-    asked = np.array([number[key] for key in (*pairs, *unscored)], dtype=np.int64)
-    question = asked if len(set(asked)) < len(asked) else None
+    by_key = {item.key: item for item in texts}
+    question = _shared_questions([by_key[key] for key in (*pairs, *unscored)])
     found = answers_agreement(
         labels, judged, _times(rows, pairs), _times(rows, unscored), near, question
     )
@@ -393,14 +392,18 @@ def _agreement(
         found.met if found.met.n else None,
         found.beyond_chance if pairs else None,
         near,
-        _rates(share[1], share[0], asked[found.text]) if judge.has_two_verdicts else None,
-        None if question is None else len(set(asked)),
+        _rates(share[1], share[0], found.text, question) if judge.has_two_verdicts else None,
+        None if question is None else len(set(question)),
     )
 
 
-def _rates(judged: FloatArray, people: FloatArray, question: IntArray) -> tuple[Estimate, Estimate]:
-    """Return sensitivity and specificity, which count answers and are over questions."""
-    sensitivity, specificity = class_rates(judged, people, numbered(question))
+def _rates(
+    judged: FloatArray, people: FloatArray, text: IntArray, question: IntArray | None
+) -> tuple[Estimate, Estimate]:
+    """Return sensitivity and specificity; over questions, they count answers."""
+    if question is None:
+        return class_rates(judged, people, text)
+    sensitivity, specificity = class_rates(judged, people, numbered(question[text]))
     return replace(sensitivity, n_items=sensitivity.n), replace(specificity, n_items=specificity.n)
 
 

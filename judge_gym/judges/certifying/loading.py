@@ -14,7 +14,7 @@ from judge_gym.judges.certifying.certificate import LONGEST_NAME
 from judge_gym.judges.certifying.evidence import PlacedText, question_key
 from judge_gym.judges.item_files import ItemFile, read_labelled
 from judge_gym.judges.people import People, bind
-from judge_gym.records.items import Item, question_numbers
+from judge_gym.records.items import Item
 
 MOST_SLICES = 300
 """Most slices, and most systems, of one certificate."""
@@ -121,16 +121,10 @@ def _made_with(judge: Judge, texts: Collection[Item]) -> set[str]:
 def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[PlacedText, ...]:
     slices = file.column(rule.by) if rule.by else [""] * len(file.items)
     systems, questions = _if_there(rule, file, "system"), _if_there(rule, file, "question")
-    named = [
-        item.model_copy(update={"question": question or item.question})
-        for item, question in zip(file.items, questions, strict=True)
-    ]
-    first: dict[int, str] = {}
     units: Counter[PlacedText] = Counter()
-    for item, place, counts, name, system, asked in zip(
-        named, file.places, file.counts, slices, systems, question_numbers(named), strict=True
+    for item, place, counts, name, system, question in zip(
+        file.items, file.places, file.counts, slices, systems, questions, strict=True
     ):
-        question = first.setdefault(asked, item.question or item.key)
         if rule.by and not name:
             raise DataFileError(
                 f"{place}, item {item.id!r}: {rule.by} is empty.",
@@ -143,7 +137,9 @@ def _units(rule: CertifyRule, file: ItemFile, made_with: set[str]) -> tuple[Plac
                     f"Use at most {LONGEST_NAME}.",
                 )
         if item.key not in made_with:
-            units[PlacedText(item.key, question_key(question), system, name)] += counts
+            units[PlacedText(item.key, question_key(question or item.asked), system, name)] += (
+                counts
+            )
     for column, names in ((rule.by, slices), (rule.system, systems)):
         if len(set(names)) > MOST_SLICES:
             raise ConfigError(
