@@ -107,7 +107,7 @@ app = group(
                 "estimate": "judge_estimate:estimate",
                 "benchmark": "judge_studies:benchmark",
                 "gym": "gym:gym",
-                "injection": "gym:injection",
+                "injection": "injection:injection",
             },
             help="Check, use, calibrate and compare judges for products.",
         ),

@@ -16,14 +16,13 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.design.sweep import Sweep
 from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.assessing import points_of
+from judge_gym.judges.calibrating.judging import results_by_row
 from judge_gym.judges.item_files import read_items
-from judge_gym.judges.judging import judge_items
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.inference import holm_over, score_shift, sign_flip_p
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
-from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store.sweep_data import judged_documents
 
@@ -87,23 +86,15 @@ def read_attempts(path: Path) -> tuple[Sequence[Item], Sequence[Item]]:
     return clean, attacked
 
 
-async def product_lifts(
-    runtime: Runtime,
-    judge: Judge,
-    clean: Sequence[Item],
-    attacked: Sequence[Item],
-    *,
-    retry_failed: bool = False,
+def product_lifts(
+    session: Session, judge: Judge, clean: Sequence[Item], attacked: Sequence[Item]
 ) -> list[Lift]:
-    """Judge pairs of texts; returns a product judge's lift over all pairs, then by kind of attempt.
+    """Return a product judge's lift over all pairs judged so far, then by kind of attempt.
 
     Lifts are on the judge's scale as 0 to 1, with t intervals over pairs and p of sign flips, by
-    Holm over the kinds. Raises as `judge_items`.
+    Holm over the kinds.
     """
-    sides = [
-        await judge_items(runtime, judge, items, retry_failed=retry_failed)
-        for items in (clean, attacked)
-    ]
+    sides = [results_by_row(session, judge, items, 1) for items in (clean, attacked)]
     means = []
     for results in sides:
         by_text: dict[str, list[JudgeResult]] = {}

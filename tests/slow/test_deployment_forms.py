@@ -174,6 +174,10 @@ def needed(pages: Pages) -> dict[str, dict[str, Any]]:
             "judge": "deployments/judges/notes.yaml",
             "items": "deployments/judges/notes.jsonl",
         },
+        "injection/default": {
+            "judges": [f"{notes}/good.yaml"],
+            "items": "deployments/sweeps/corpora/injection.jsonl",
+        },
         "resume/default": {"flow_run": "00000000-0000-0000-0000-000000000001"},
     }
 
