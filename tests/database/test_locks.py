@@ -95,7 +95,7 @@ def test_a_killed_holder_leaves_nothing_behind(own_database: str) -> None:
         await taking
 
     run(race())
-    until(lambda: holder.poll() is not None, "the holder to end", 10)
+    until(lambda: holder.poll() is not None, "the holder to end")
     engine.dispose()
 
 

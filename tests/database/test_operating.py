@@ -246,7 +246,7 @@ def test_the_status_of_a_sweep(database: str, tmp_path: Path) -> None:
         )
         assert (found.state, found.expected.at) == ("stopped", None)
         with in_progress(study.runtime.engine, "both"):
-            working = until(lambda: (one := read()).in_progress and one, "its lock", 30)
+            working = until(lambda: (one := read()).in_progress and one, "its lock")
             assert working.state == "in progress"
             assert working.expected.at is not None
 
@@ -277,7 +277,7 @@ def test_the_status_of_a_sweep(database: str, tmp_path: Path) -> None:
         assert said.startswith(("at least", "an unknown amount"))
         assert "unknown" not in replace(done, simulated=False).cost_in_words
         with in_progress(study.runtime.engine, "both"):
-            working = until(lambda: (one := read()).in_progress and one, "its lock", 30)
+            working = until(lambda: (one := read()).in_progress and one, "its lock")
             assert working.providers[0].in_flight > 0
             assert working.unknown.calls == 0
 

@@ -150,7 +150,7 @@ def state_of(server: PrefectServer, flow_run: str) -> tuple[str, str]:
         json.dumps({"flow_runs": {"name": {"any_": [flow_run]}}}).encode(),
         {"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=120) as reply:
+    with urllib.request.urlopen(request, timeout=300) as reply:
         [found] = json.load(reply)
     return found["state"]["type"], found["state"]["message"]
 

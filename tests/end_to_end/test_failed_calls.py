@@ -44,7 +44,7 @@ def flow_runs(server: PrefectServer, name: str) -> list[dict[str, Any]]:
         json.dumps({"flow_runs": {"name": {"like_": name}}, "sort": "START_TIME_ASC"}).encode(),
         {"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=120) as reply:
+    with urllib.request.urlopen(request, timeout=300) as reply:
         found: list[dict[str, Any]] = json.load(reply)
     return found
 

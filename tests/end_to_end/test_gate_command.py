@@ -826,9 +826,9 @@ def test_two_commands_at_once_ask_a_function_once(
     second = command.start("judge", words[0], own, "--items", "items.jsonl", *words[1:])
     waits_for(second)
     go.touch()
-    said, failed = first.communicate(timeout=120)
+    said, failed = first.communicate(timeout=300)
     assert first.returncode == 0, said + failed
-    said, failed = second.communicate(timeout=120)
+    said, failed = second.communicate(timeout=300)
     assert second.returncode == 0, said + failed
     assert len(asked.read_text()) == 30
 
@@ -840,7 +840,7 @@ def test_two_gates_at_once_send_each_request_once(command: CommandLine, wrong: S
     before = wrong.answered()
     wrong.use_faults({"kind": "slow_first_byte", "share": 1.0, "seconds": 0.3})
     both = [command.start("judge", "gate", "warm.yaml", "--json") for _ in range(2)]
-    ended = [process.communicate(timeout=120) for process in both]
+    ended = [process.communicate(timeout=300) for process in both]
     assert [process.returncode for process in both] == [0, 0], ended
     assert sorted(json.loads(said)[0]["new_judgements"] for said, _ in ended) == [0, 22]
     assert wrong.answered() - before == 22

@@ -78,7 +78,7 @@ def tell(command: CommandLine, prefect_server: PrefectServer) -> Story:
     postgres = embedded.status(folder)
     assert postgres is not None, "PostgreSQL does not end with a killed command"
     killed = look(postgres.url)
-    _, alive = psutil.wait_procs(children, timeout=120)
+    _, alive = psutil.wait_procs(children, timeout=300)
     left = [" ".join(one.cmdline()) for one in alive if one.pid != postgres.pid]
 
     # From here on a standing Prefect server, for speed; the first run had its own.

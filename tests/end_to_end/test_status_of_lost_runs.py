@@ -69,7 +69,7 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
 
     run.send_signal(signal.SIGKILL)
     run.wait()
-    dead = until(lambda: (found := status())["state"] != "in progress" and found, "its end", 60)
+    dead = until(lambda: (found := status())["state"] != "in progress" and found, "its end")
     assert (dead["state"], scoring(dead)) == ("stopped", "stopped")
     assert dead["expected"]["at"] is None
     assert dead["last_run"]["ended_at"] is None

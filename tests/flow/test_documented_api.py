@@ -38,7 +38,7 @@ def test_the_recipe_launches_one_run_and_prints_how_it_ended(prefect_server: Pre
         )
 
     first = began()
-    [run] = until(launched, "the run", 60)
+    [run] = until(launched, "the run")
     assert first.poll() is None  # it waits for the end
     server.post(f"/flow_runs/{run}/set_state", state={"type": "FAILED"}, force=True)
     assert first.communicate(timeout=60)[0] == "FAILED\n"

@@ -71,14 +71,14 @@ def _words(process: psutil.Process) -> list[str]:
 
 def waiting(command: CommandLine) -> psutil.Process:
     """The standby process of a folder, when it waits."""
-    until(socket_file(command.data).exists, "a standby process", 60, every=0.1)
+    until(socket_file(command.data).exists, "a standby process", every=0.1)
     [process] = standby(command)
     return process
 
 
 def has_ended(process: psutil.Process) -> bool:
     """Whether a process ends, within two minutes."""
-    return not psutil.wait_procs([process], timeout=120)[1]
+    return not psutil.wait_procs([process], timeout=300)[1]
 
 
 def begun(
@@ -215,7 +215,7 @@ def test_signals_suspend_and_stop_the_run_and_no_process_is_left(
         return run.poll() is not None
 
     until(stopped, "the end of the command", every=1)
-    _, errors = run.communicate(timeout=120)
+    _, errors = run.communicate(timeout=300)
     assert run.returncode == 130
     assert "Progress is saved" in errors
     assert has_ended(process)
@@ -234,7 +234,7 @@ def test_a_killed_command_stops_its_standby_process(
         until(lambda: process.status() == psutil.STATUS_STOPPED, "the standby process to stop")
     run.kill()
     run.communicate()
-    assert not psutil.wait_procs([process, *children], timeout=120)[1]
+    assert not psutil.wait_procs([process, *children], timeout=300)[1]
 
 
 def test_other_variables_and_new_settings_are_in_force(command: CommandLine) -> None:

@@ -256,7 +256,7 @@ def test_a_run_of_a_worker_ends_and_what_it_learnt_stays(up: Installation) -> No
     ended = up.command("sweep", "cancel", "demo", "--yes", **server).fine()
     assert "Cancelled 1 flow run and" in ended.output
     up.reaches(run, "CANCELLED")
-    until(lambda: not process_of(up, run), "the end of its process", 60)
+    until(lambda: not process_of(up, run), "the end of its process")
     kept = up.judgements()
     assert kept >= before + 20
     again = up.command("sweep", "cancel", "demo", "--yes", **server).fine()
@@ -349,7 +349,7 @@ def test_killed_in_a_run_it_goes_on_where_it_was(up: Installation) -> None:
     run = up.judging("sweep/demo", 20)
     code, _ = up.signal(signal.SIGKILL)
     assert code == -signal.SIGKILL
-    until(lambda: not up.processes(), "the end of what it had started", 60)
+    until(lambda: not up.processes(), "the end of what it had started")
     left = up.postgres()
     assert left is not None
     up.start()

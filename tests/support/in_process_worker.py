@@ -73,7 +73,7 @@ class Worker:
         self._running.add(run.id)
         self.most_at_once = max(self.most_at_once, len(self._running))
         if self.pairs is not None:
-            async with asyncio.timeout(120):
+            async with asyncio.timeout(300):
                 await self.pairs.wait()
         flow = self.deployments[run.deployment_id]
         await run_flow_async(flow, run, run.parameters, return_type="state")

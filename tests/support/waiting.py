@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(ask: Callable[[], T], what: str, seconds: float = 180.0, every: float = 0.2) -> T:
+def until(ask: Callable[[], T], what: str, seconds: float = 300.0, every: float = 0.2) -> T:
     """The first true value of `ask`; fails the test when `seconds` pass without one."""
     found = until_or_not(ask, seconds, every)
     assert found, f"waited {seconds:.0f} s in vain for {what}"
