@@ -1,5 +1,6 @@
 """Panel evaluation: a panel's scores beside the known scores of documents."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,20 +12,18 @@ from sqlalchemy.orm import Session
 from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import File, file_run_name
-from flows.judge_study import JudgeStudy, run_study
+from flows.judge_study import of_study, run_study
 from flows.running import Run
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.panel import load_panel
-from judge_gym.panel.evaluating.evaluation import ERROR_PRICE, evaluate
+from judge_gym.panel.evaluating.evaluation import ERROR_PRICE
 from judge_gym.panel.evaluating.labelled import read_labelled
 from judge_gym.panel.evaluating.planning import spending_on_reviews
-from judge_gym.panel.evaluating.reviewing import PanelReviews, prices_of
 from judge_gym.panel.state import answers_of
-from judge_gym.report.files import WrittenReport
-from judge_gym.report.panel import evaluation_report
 from judge_gym.runtime import Runtime
+from judge_gym.studies.panel_evaluate import panel_evaluate
 from tasks.events import emit_failure
-from tasks.judges import review_labelled, write_report
+from tasks.judges import review_labelled
 from tasks.policy import provider_tag
 
 
@@ -54,7 +53,6 @@ async def panel_evaluation(
     """
     loaded = load_panel(panel)
     labelled = read_labelled(items, loaded.rubric.scale)
-    reviews: list[PanelReviews] = []
 
     def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
         return spending_on_reviews(session, runtime, loaded, labelled, over_usd)
@@ -62,24 +60,19 @@ async def panel_evaluation(
     async def reviewed(run: Run) -> None:
         providers = {run.runtime.providers.of(model).name for model in loaded.models}
         work = review_labelled.with_options(tags=[*map(provider_tag, sorted(providers))])
-        reviews[:] = [await work(panel, items)]
-        run.summary.answers += answers_of(filter(None, reviews[-1].states))
-        if reviews[-1].waiting:
-            run.summary.waiting["documents wait in batches"] += reviews[-1].waiting
-        if reviews[-1].stopped:
-            raise reviews[-1].stopped
+        reviews = await work(panel, items)
+        run.summary.answers += answers_of(filter(None, reviews.states))
+        if reviews.waiting:
+            run.summary.waiting[f"documents of panel {loaded.name} wait in batches"] += (
+                reviews.waiting
+            )
+        if reviews.stopped:
+            raise reviews.stopped
 
-    def written(runtime: Runtime) -> WrittenReport:
-        calls = [call for state in reviews[-1].states if state for call in state.call_ids]
-        prices = prices_of(runtime, calls)
-        evaluation = evaluate(loaded, labelled, reviews[-1], prices, error_price)
-        return evaluation_report(evaluation, runtime.settings.reports_dir)
-
-    study = JudgeStudy(
-        judges=[],
+    study = replace(
+        of_study(panel_evaluate(loaded, labelled, error_price), retry_failed=False),
         spending=spending,
         steps=[reviewed],
-        report=lambda: write_report("panel-evaluation", written),
         also_locks={"panel evaluations": [loaded.key]},
     )
     return await run_study(study, approve_over_usd=approve_over_usd)

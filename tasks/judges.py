@@ -156,8 +156,13 @@ async def review_labelled(panel: Path, items: Path) -> PanelReviews:
     """Have a panel review documents with known scores; what is stored is not asked again."""
     loaded = load_panel(panel)
     labelled = read_labelled(items, loaded.rubric.scale)
+    bar, documents = Bar(f"panel {loaded.name} on {items.stem}"), len(labelled)
+
+    async def show(ended: int) -> None:
+        await bar.show(ended / documents, f"{ended} of {documents} documents reviewed")
+
     async with runtime() as current:
-        return await review_all(current, loaded, labelled)
+        return await review_all(current, loaded, labelled, show)
 
 
 @task(name="show-panel", task_run_name="show the result", **WRITING)

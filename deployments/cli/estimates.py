@@ -202,11 +202,8 @@ def show_alignment(loaded: LoadedAlignment, plan: AlignmentPlan) -> None:
         _show_warnings(one for one in warnings if one not in shown)
 
 
-def show_uses(title: str, uses: Sequence[Use], warnings: Sequence[str] | None = None) -> None:
-    """Print the calls, tokens, cost and time of each; stored results cost nothing.
-
-    `warnings` are in place of those of the uses.
-    """
+def show_uses(title: str, uses: Sequence[Use]) -> None:
+    """Print the calls, tokens, cost and time of each; stored results cost nothing."""
     rows = [
         (use.name, "no model", *[""] * (1 + len(_USED))) if use.model is None
         else (use.name, use.model or "a custom judge", use.calls,
@@ -214,8 +211,7 @@ def show_uses(title: str, uses: Sequence[Use], warnings: Sequence[str] | None = 
         for use in uses
     ]  # fmt: skip
     show_table(title, ("who", "model", "calls", *_USED), rows)
-    given = [one for use in uses for one in use.warnings] if warnings is None else warnings
-    _show_warnings(dict.fromkeys(given))
+    _show_warnings(dict.fromkeys(one for use in uses for one in use.warnings))
 
 
 def _show_warnings(warnings: Iterable[str]) -> None:

@@ -10,7 +10,6 @@ import typer
 from deployments.cli.environment import naming_port, stop_event
 from deployments.cli.options import Port
 from deployments.cli.output import as_table, console, marked, say_simulated, show_table
-from judge_gym.counting import counted
 from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
@@ -148,13 +147,12 @@ def _show(state: "PanelState") -> None:
 def show_cost(call_ids: "Sequence[int]") -> None:
     """Print the number and cost of these calls."""
     from deployments.cli.environment import database
-    from judge_gym.store.calls import cost_of, unread_of
+    from judge_gym.store.calls import paid_in_words
 
     with database() as session:
-        paid, unread = cost_of(session, call_ids), unread_of(session, call_ids)
-    console.print(f"{counted(len(call_ids), 'call')} cost {paid}.", markup=False)
-    for one in unread:
-        console.plain(str(one))
+        sentences = paid_in_words(session, call_ids)
+    for sentence in sentences:
+        console.plain(sentence)
 
 
 PORT = 8760

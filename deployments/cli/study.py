@@ -106,7 +106,7 @@ class StudyCommand:
             stem_of(study.called), study.worths, study.judges, study.also_asked
         )
         try:
-            run_flow(flow, show, knowing, **parameters)
+            run_flow(flow, show, knowing, show_failed=study.partial, **parameters)
         except JudgeGymError as stopped:
             if not ended:
                 raise
@@ -168,7 +168,7 @@ class StudyCommand:
                 return uses(current)
 
         prepare_environment()
-        show_uses(f"Upper bound for {study.called}", asyncio.run(planned()))
+        show_uses(f"{study.called}: estimate", asyncio.run(planned()))
         console.print(RETRIED_ONCE)
 
     async def _judged(self, current: "Runtime", study: "Study[T]") -> "JudgeGymError | None":

@@ -240,15 +240,23 @@ class PanelProgress:
         )
         return questions.arbiter_question(self._runtime, self._panel, raters, attempt)
 
-    def conclude_as_stored(self) -> bool:
-        """Go to the last state if earlier runs have stored every answer; whether they have."""
-        stored = [self.stored_review(index) for index in range(len(self._panel.raters))]
-        verdict = self.stored_verdict()
+    def conclude_as_stored(self, *, failed: bool = False) -> bool:
+        """Go to the last state if earlier runs have stored every answer; whether they have.
+
+        With `failed`, an answer may also be a failure, which stands in the state.
+        """
+        befores = [self._rater_before(index) for index in range(len(self._panel.raters))]
+        stored = [
+            self.stored_review(index) or (_failed(before) if failed else None)
+            for index, before in enumerate(befores)
+        ]
+        verdict = self.stored_verdict() or (_failed(self._consensus_before) if failed else None)
         if verdict is None or None in stored:
             return False
         for index, changes in enumerate(stored):
             self.change(raters=self.rater_changes(index, **(changes or {})))
-        self.prepare_consensus()
+        if len(self.state.reviewed) >= LEAST:
+            self.prepare_consensus()
         self.conclude(verdict)
         return True
 
@@ -259,7 +267,8 @@ class PanelProgress:
         _log_end("arbiter", consensus, verdict.final_score if verdict else None)
         if verdict is not None:
             return self.change(phase=DONE, consensus=consensus)
-        why = f"The arbiter gave no consensus: {consensus.error}"
+        asked = self.state.agreement is not None
+        why = f"The arbiter gave no consensus: {consensus.error}" if asked else consensus.error
         return self.change(phase=ERROR, consensus=consensus, error=why)
 
     def cancelled(self) -> None:
@@ -379,6 +388,11 @@ class _LiveRun:
             emitted = self._emit(state)
             if emitted is not None:
                 await emitted
+
+
+def _failed(before: store.Before[Any]) -> dict[str, Any] | None:
+    """Return what a state says of a question whose last attempt failed; None of any other."""
+    return None if before.failure is None else {"status": "error", "error": before.failure}
 
 
 def first_state(panel: Panel, document: ReviewedDocument) -> PanelState:

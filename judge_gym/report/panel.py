@@ -1,10 +1,11 @@
 """The page of a panel that is served, and the page and tables of a panel's evaluation."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
+from judge_gym.design.experiment import family_of
 from judge_gym.formats import dollars, figure, number
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.model_names import is_simulated_model
@@ -14,15 +15,10 @@ from judge_gym.panel.evaluating.evaluation import Evaluation, Figures
 from judge_gym.panel.evaluating.figures import SecondFamily, WayFigures
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.state import SPARED
-from judge_gym.report.files import (
-    ENVIRONMENT,
-    WrittenReport,
-    figures_of,
-    paragraphs,
-    write_page,
-)
+from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of
+from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.table import Row, Table, escaped, markdown_table
+from judge_gym.report.table import Row, Table, plain_table
 from judge_gym.report.trust import MOST_TILES, Tile
 
 
@@ -50,43 +46,80 @@ TITLES = {WHOLE: "Whole documents", ITEMS: "Items"}
 """What figures are of: overall scores, or scores of items."""
 
 
-def save_panel_evaluation(evaluation: Evaluation, folder: Path) -> Path:
-    """Write `panel-<name>-evaluation.html` and the tables beside it; returns the page's path.
+_SHOWN = 5
+"""Documents in no figure that a command and a note name; the page has all."""
 
-    `-figures.csv` has a row per figure, `-scores.csv` one per score with a known truth. Raises
-    `ReportError` when the folder cannot be written to.
+
+def evaluation_report(
+    evaluation: Evaluation, read: str = "", paid: Sequence[str] = ()
+) -> StudyReport[Evaluation]:
+    """Return the report of a panel's evaluation, with its tables as CSV.
+
+    `-figures.csv` has a row per figure, `-scores.csv` one per score with a known truth. `paid` are
+    sentences about the calls behind it.
     """
-    path = folder / f"panel-{evaluation.panel.name}-evaluation.html"
-    tables = {"figures": figure_rows(evaluation), "scores": score_rows(evaluation)}
-    return write_page(path, panel_evaluation_page(evaluation), tables)
+    name, ways = evaluation.panel.name, kinds(evaluation)
+    stem = stem_of("panel", name, "evaluation")
+    figures, scores = list(figure_rows(evaluation)), list(score_rows(evaluation))
+    others = pair_table(evaluation), family_table(evaluation), policy_table(evaluation)
+    page = StudyPage(
+        stem=stem,
+        title=f"Evaluation of panel {name}",
+        found=f"{evaluation.answer} {evaluation.least}".strip(),
+        tables=[
+            rater_table(evaluation),
+            *(way_table(evaluation, kind, some) for kind, some in ways),
+            *(table for table in others if table.rows),
+        ],
+        sentences=[*_counted(evaluation), *paid],
+        simulated=evaluation.simulated,
+        files=(f"{stem}-figures.csv", f"{stem}-scores.csv", f"{stem}.json"),
+        read=read,
+        template="panel_evaluation.html.j2",
+        shown=_shown(evaluation),
+    )
+    value = {
+        "panel": name,
+        "documents": len(evaluation.labelled),
+        "left_out": dict(evaluation.left_out),
+        "unseen_item_scores": evaluation.unseen,
+        "simulated": evaluation.simulated,
+        "simulated_truth": evaluation.made_up,
+        "error_price_usd": evaluation.error_price,
+        "cost_usd": {
+            way: None if math.isnan(cost) else cost for way, cost in evaluation.costs.items()
+        },
+        "figures": figures,
+        "scores": scores,
+    }
+    tables = {"-figures.csv": csv_of(figures), "-scores.csv": csv_of(scores)}
+    return StudyReport(evaluation, page, value, tables)
 
 
-def evaluation_report(evaluation: Evaluation, folder: Path) -> WrittenReport:
-    """Write the page and the tables, and return the page with who errs least."""
-    page = save_panel_evaluation(evaluation, folder).resolve()
-    tables = [way_table(evaluation, kind, some) for kind, some in kinds(evaluation)]
-    parts = escaped(evaluation.answer), *map(markdown_table, tables)
-    title = f"Evaluation of panel {evaluation.panel.name}"
-    return WrittenReport(page, title, paragraphs(parts, simulated=evaluation.simulated))
+def _counted(evaluation: Evaluation) -> Iterator[str]:
+    """Yield which documents and items are in the figures, and why the first others are not."""
+    left_out, documents = evaluation.left_out, len(evaluation.labelled)
+    text = f"{len(evaluation.complete)} of {documents} documents are in these figures"
+    yield f"{text}; {len(left_out)} are in none." if left_out else f"{text}."
+    if unseen := evaluation.unseen:
+        yield f"True scores of items that no rater saw, as a document is too long: {unseen}."
+    for document, why in left_out[:_SHOWN]:
+        yield f"{document}: {why}"
 
 
-def panel_evaluation_page(evaluation: Evaluation) -> str:
-    """Return the whole page; equal evaluations give equal text."""
-    template = ENVIRONMENT.get_template("panel_evaluation.html.j2")
-    ways = [(kind, way_table(evaluation, kind, some)) for kind, some in kinds(evaluation)]
-    others = [pair_table(evaluation), family_table(evaluation), policy_table(evaluation)]
+def _shown(evaluation: Evaluation) -> dict[str, Any]:
+    """Return what the page shows besides."""
     tiles = [
         Tile(way.name, number(way.error.estimate), _interval(way.error))
         for way in evaluation.whole.ways[:MOST_TILES]
     ]
-    return template.render(
-        tiles=tiles,
-        evaluation=evaluation,
-        ways=ways,
-        others=others,
-        unseen_note=unseen_note,
-        drawing=_drawing,
-    )
+    return {
+        "tiles": tiles,
+        "drawing": _drawing(evaluation),
+        "whole": TITLES[WHOLE],
+        "made_up": evaluation.made_up,
+        "more_left_out": evaluation.left_out[_SHOWN:],
+    }
 
 
 def _interval(error: Estimate) -> str:
@@ -105,15 +138,19 @@ def bias_note(comparison: SecondFamily) -> str:
     return "each rater's own bias taken off" if comparison.unbiased else "scores as given"
 
 
-def unseen_note(evaluation: Evaluation) -> str:
-    """Return how many true scores are in no figure, as no rater saw their items."""
-    return f"True scores of items that no rater saw, as a document is too long: {evaluation.unseen}"
-
-
 def kinds(evaluation: Evaluation) -> list[tuple[str, Figures]]:
     """Return the kinds of scores that have figures."""
     items = [(ITEMS, evaluation.items)] if evaluation.items else []
     return [(WHOLE, evaluation.whole), *items]
+
+
+def rater_table(evaluation: Evaluation) -> Table:
+    """Return who is in the panel."""
+    panel, families = evaluation.panel, evaluation.whole.scored.families
+    raters = zip(panel.names, panel.raters, families, strict=True)
+    rows = [(name, rater.label, rater.model, family) for name, rater, family in raters]
+    arbiter = ("arbiter", "", panel.arbiter.model, family_of(panel.arbiter.model))
+    return plain_table("Raters", ("who", "looks at", "model", "family"), [*rows, arbiter])
 
 
 def way_table(evaluation: Evaluation, kind: str, some: Figures) -> Table:

@@ -205,6 +205,12 @@ def cost_of(session: Session, call_ids: Iterable[int]) -> Paid:
     return Paid(float(usd), int(unknown), float(at_most))
 
 
+def paid_in_words(session: Session, call_ids: Sequence[int]) -> list[str]:
+    """Return the number and cost of these calls, and which prompts were cut, in sentences."""
+    paid = f"{counted(len(call_ids), 'call')} cost {cost_of(session, call_ids)}."
+    return [paid, *map(str, unread_of(session, call_ids))]
+
+
 def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
     """Return call → US dollars; NaN for one of unknown cost.
 

@@ -1,7 +1,7 @@
 """Panels in the database: their documents, and the attempts at each of their questions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -37,6 +37,8 @@ class Before(Generic[Done]):
     """Of them; the others are done or were cancelled."""
     done: Done | None = None
     """The last one that is done."""
+    failure: str | None = None
+    """Why the last one of all failed, on the reviews that are there; None if it did not."""
 
 
 def place_of(session: Session, panel: PanelRecord, document: PanelDocumentRecord) -> PanelPlace:
@@ -63,7 +65,11 @@ def review_ids(session: Session, place: PanelPlace) -> list[int]:
 
 def consensus_before(session: Session, place: PanelPlace) -> Before[StoredConsensus]:
     """Return the attempts at a consensus so far."""
-    return _before(_attempts(session, t.PanelConsensus, place), _consensus)
+    rows = _attempts(session, t.PanelConsensus, place)
+    before = _before(rows, _consensus)
+    if before.failure is None or list(rows[-1].review_ids) == review_ids(session, place):
+        return before
+    return replace(before, failure=None)
 
 
 def answered(
@@ -111,7 +117,8 @@ def _attempts(session: Session, table: Any, place: PanelPlace) -> list[Any]:
 def _before(rows: Sequence[Any], record: Any) -> Before[Any]:
     errors = sum(row.status == "error" for row in rows)
     done = (record(row) for row in reversed(rows) if row.status == "done")
-    return Before(len(rows), errors, next(done, None))
+    failure = rows[-1].failure if rows and rows[-1].status == "error" else None
+    return Before(len(rows), errors, next(done, None), failure)
 
 
 def _review(row: t.PanelReview) -> StoredReview:

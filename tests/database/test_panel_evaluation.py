@@ -8,9 +8,10 @@ from pathlib import Path
 from statistics import NormalDist
 
 import pytest
+from aiohttp import web
 from scipy.stats import t as student_t
 
-from deployments.cli.panel_evaluate import show
+from deployments.cli.study import show_report
 from judge_gym.design.plans import Budget
 from judge_gym.llm.providers import Price, Providers
 from judge_gym.metrics.estimate import Estimate
@@ -19,12 +20,19 @@ from judge_gym.panel.evaluating.escalating import dearer
 from judge_gym.panel.evaluating.evaluation import Evaluation, NothingToEvaluateError, evaluate
 from judge_gym.panel.evaluating.labelled import LabelledDocument, LabelledItem
 from judge_gym.panel.evaluating.planning import plan_reviews
-from judge_gym.panel.evaluating.reviewing import PanelReviews, prices_of, review_all
+from judge_gym.panel.evaluating.reviewing import (
+    PanelReviews,
+    prices_of,
+    review_all,
+    stored_reviews,
+)
 from judge_gym.planted.families import grader_of
-from judge_gym.report.panel import figure_rows, panel_evaluation_page, score_rows
+from judge_gym.report.panel import evaluation_report, figure_rows, score_rows
 from judge_gym.simulator.server import serving
+from support.misbehaving import answers, misbehaving
 from support.panel_runs import ledger
-from support.panels import a_panel, a_rubric
+from support.panels import ITEMS as PROPOSAL
+from support.panels import a_panel, a_rubric, review_said, verdict_said
 from support.postgres import temporary_database
 from support.rig import run, runtime_at
 
@@ -153,16 +161,17 @@ def test_every_way_and_what_it_costs(evaluation: Evaluation) -> None:
 
 
 def test_it_is_shown_and_written_marked_and_escaped(
-    evaluation: Evaluation, capsys: pytest.CaptureFixture[str]
+    evaluation: Evaluation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = panel_evaluation_page(evaluation)
+    report = evaluation_report(evaluation, "Read.")
+    page = report.save(tmp_path).path.read_text(encoding="utf-8")
     assert "View &lt;b&gt;a&lt;/b&gt;" in page
     assert "<b>a</b>" not in page
     assert page.count("<strong>SIMULATED DATA</strong>") == 1
     assert page.count('<span class="mark">SIMULATED</span>') == 1  # true scores by a rule
-    show(evaluation)
+    show_report(report)
     told = capsys.readouterr().out
-    for said in ("Panel small, items: 24 documents (SIMULATED)", "Dempster-Shafer", "more while"):
+    for said in ("Evaluation of panel small (SIMULATED)", "Items (SIMULATED)", "more while"):
         assert said in told
     assert "24 of 24 documents are in these figures." in told
     assert evaluation.answer in " ".join(told.split())
@@ -248,8 +257,59 @@ def test_what_could_not_be_reviewed_is_in_no_figure(evaluation: Evaluation) -> N
         evaluate(panel(), DOCUMENTS, PanelReviews([states[0], *[None] * 23], None), {}, 0.1)
 
 
+def test_what_is_stored_says_the_same_also_of_failures(
+    postgres_server: str, migrated_template: str
+) -> None:
+    """Of four documents, one is whole, and one each lacks a review, two reviews, and a verdict."""
+    garbage = {"sim/b": ("lacks-one", "lacks-two"), "sim/c": ("lacks-two",)}
+    documents = tuple(
+        LabelledDocument(
+            id=name,
+            title=name,
+            truth=3,
+            items=tuple(LabelledItem(id=i, text=f"{i} of {name}.") for i in PROPOSAL),
+        )
+        for name in ("whole", "lacks-one", "lacks-two", "no-verdict")
+    )
+    asked = a_panel(provider="sim")
+
+    async def step(request: web.Request) -> web.StreamResponse:
+        body = await request.json()
+        prompt, model = str(body["messages"]), f"sim/{body['model']}"
+        if model == asked.arbiter.model:
+            said = "I cannot say." if "Good." in prompt else verdict_said(3)
+        elif any(name in prompt for name in garbage.get(model, ())):
+            said = "I cannot say."
+        else:
+            said = review_said(3).replace("Fair.", "Good." if "no-verdict" in prompt else "Fair.")
+        return await answers(said)(request)
+
+    async def work() -> tuple[PanelReviews, PanelReviews, PanelReviews]:
+        async with (
+            misbehaving(step) as provider,
+            runtime_at(own, provider.base_url) as runtime,
+        ):
+            before = stored_reviews(runtime, asked, documents)
+            found = await review_all(runtime, asked, documents)
+            made = len(provider.requests)
+            again = stored_reviews(runtime, asked, documents)
+            assert len(provider.requests) == made
+            return before, found, again
+
+    with temporary_database(postgres_server, migrated_template) as own:
+        before, found, again = run(work())
+    assert before.states == [None] * 4
+    reports = [evaluate(asked, documents, one, {}, 0.1) for one in (found, again)]
+    assert list(figure_rows(reports[0])) == list(figure_rows(reports[1]))
+    lacking = dict(reports[0].left_out)
+    assert lacking == dict(reports[1].left_out)
+    assert list(lacking) == ["lacks-one", "lacks-two", "no-verdict"]
+    assert "1 of 3 raters gave a review, and a consensus needs 2" in lacking["lacks-two"]
+    assert "The arbiter gave no consensus" in lacking["no-verdict"]
+
+
 def test_scores_of_items_that_no_rater_saw_are_counted(
-    evaluation: Evaluation, capsys: pytest.CaptureFixture[str]
+    evaluation: Evaluation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = tuple(
         LabelledItem(id=f"more{n}", text="More.", truth=truth)
@@ -260,11 +320,12 @@ def test_scores_of_items_that_no_rater_saw_are_counted(
     assert (evaluation.unseen, found.unseen) == (0, 2)
     assert found.items is not None
     assert len(found.items.scored.truth) == len(DOCUMENTS) * ITEMS
-    show(found)
+    report = evaluation_report(found)
+    show_report(report)
     said = "True scores of items that no rater saw, as a document is too long: 2."
     assert said in capsys.readouterr().out
-    assert said in panel_evaluation_page(found)
-    assert "that no rater saw" not in panel_evaluation_page(evaluation)
+    assert said in report.save(tmp_path).path.read_text(encoding="utf-8")
+    assert "that no rater saw" not in evaluation_report(evaluation).page.markdown
 
 
 def test_a_budget_ends_it_with_what_was_reviewed(

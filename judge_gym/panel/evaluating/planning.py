@@ -1,6 +1,7 @@
 """What having a panel review a labelled set will use, before anybody is asked."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -54,7 +55,9 @@ def spending_on_reviews(
 def plan_reviews(runtime: Runtime, panel: Panel, labelled: Sequence[LabelledDocument]) -> list[Use]:
     """Return what each rater and the arbiter will use, but for what is kept; writes nothing.
 
-    The calls are the fewest: an answer that cannot be read is asked for once more.
+    The calls are the fewest: an answer that cannot be read is asked for once more. A judge that is
+    a rater has a budget of its own; what keeps the panel from its other calls stands at the
+    arbiter.
     """
     documents = [document.document for document in labelled]
     with runtime.session() as session:
@@ -79,26 +82,19 @@ def plan_reviews(runtime: Runtime, panel: Panel, labelled: Sequence[LabelledDocu
     prompts = [
         prompting.verdict_prompt(panel, _usual(panel, document), "plan") for document in _some(left)
     ]
-    return [*uses, _use(runtime, "arbiter", "arbiter", panel.arbiter, len(left), prompts)]
+    arbiter = _use(runtime, "arbiter", "arbiter", panel.arbiter, len(left), prompts)
+    raters = zip(uses, panel.raters, strict=True)
+    own = [use for use, rater in raters if not isinstance(rater, JudgeRater)]
+    return [*uses, replace(arbiter, warnings=_warnings(runtime, panel, [*own, arbiter]))]
 
 
-def review_warnings(runtime: Runtime, panel: Panel, uses: Sequence[Use]) -> list[str]:
-    """Return what keeps a run from making the calls of `plan_reviews`, or some of them; each once.
-
-    A judge that is a rater has a budget of its own.
-    """
-    judges = {
-        name
-        for name, rater in zip(panel.names, panel.raters, strict=True)
-        if isinstance(rater, JudgeRater)
-    }
-    own = [use for use in uses if use.name not in judges]
+def _warnings(runtime: Runtime, panel: Panel, own: Sequence[Use]) -> tuple[str, ...]:
+    """Return what keeps a panel from making its own calls, or some of them."""
     costs = [use.used.cost_usd for use in own if use.used]
     cost_usd = None if None in costs else sum(cost or 0 for cost in costs)
     calls, spender = sum(use.calls for use in own), spender_of_panel(panel)
     with runtime.session() as session:
-        found = plan_warnings(session, runtime.providers, spender, calls, cost_usd)
-        return list(dict.fromkeys([*(one for use in uses for one in use.warnings), *found]))
+        return tuple(plan_warnings(session, runtime.providers, spender, calls, cost_usd))
 
 
 def use_of_documents(

@@ -1,7 +1,7 @@
 """Having a panel review a labelled set: all raters of all documents at once, then the arbiters."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from judge_gym.asking.budgeting import BudgetExceededError, check_spent, remaining
@@ -37,7 +37,7 @@ async def review_all(
     runtime: Runtime,
     panel: Panel,
     labelled: Sequence[LabelledDocument],
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], Awaitable[None]] | None = None,
 ) -> PanelReviews:
     """Have every document reviewed by all raters, even if the panel escalates.
 
@@ -51,22 +51,18 @@ async def review_all(
         await collect_batches(runtime)
     everybody = panel.model_copy(update={"escalate": None})
     reviews = [PanelProgress(runtime, everybody, document.document) for document in labelled]
-    missing: list[PanelProgress] = []
     batched = any(runtime.providers.of(model).batch for model in panel.models)
-    most, waiting, ended = len(reviews) if batched else GROUP, 0, 0
+    most, waiting = len(reviews) if batched else GROUP, 0
     stopped: BudgetExceededError | None = None
 
-    def count() -> None:
-        nonlocal ended
-        ended += 1
-        progress(ended)
+    async def count() -> None:
+        if progress:
+            await progress(sum(review.state.has_ended for review in reviews))
 
     for review in reviews:
         review.load()
-        if review.conclude_as_stored():
-            count()
-        else:
-            missing.append(review)
+    missing = [review for review in reviews if not review.conclude_as_stored()]
+    await count()
     while missing:
         try:
             size = await _affordable(runtime, everybody, missing[0], waiting, most)
@@ -77,13 +73,27 @@ async def review_all(
         keys = {"panels": [review.key for review in group]}
         async with locked(runtime.engine, keys, lambda: None):
             try:
-                waiting += await _review(runtime, everybody, group, count)
+                waiting += await _review(runtime, everybody, group)
             except asyncio.CancelledError:
                 for review in group:
                     review.cancelled()
                 raise
+        await count()
     states = [review.state if review.state.has_ended else None for review in reviews]
     return PanelReviews(states, stopped, waiting)
+
+
+def stored_reviews(
+    runtime: Runtime, panel: Panel, labelled: Sequence[LabelledDocument]
+) -> PanelReviews:
+    """Return what came of every document so far, failures too; asks nobody."""
+    everybody = panel.model_copy(update={"escalate": None})
+    states: list[PanelState | None] = []
+    for document in labelled:
+        review = PanelProgress(runtime, everybody, document.document)
+        review.load()
+        states.append(review.state if review.conclude_as_stored(failed=True) else None)
+    return PanelReviews(states, None)
 
 
 async def _affordable(
@@ -109,9 +119,7 @@ async def _affordable(
     return max(1, min(left, most))
 
 
-async def _review(
-    runtime: Runtime, panel: Panel, group: Sequence[PanelProgress], count: Callable[[], None]
-) -> int:
+async def _review(runtime: Runtime, panel: Panel, group: Sequence[PanelProgress]) -> int:
     """Review these documents; returns how many wait in batches."""
     to_review: list[tuple[PanelProgress, int]] = []
     by_judges: list[tuple[PanelProgress, int]] = []
@@ -141,10 +149,9 @@ async def _review(
         if review.key in waiting:
             continue
         if not review.prepare_consensus():
-            count()
-        elif (stored := review.stored_verdict()) is not None:
+            continue
+        if (stored := review.stored_verdict()) is not None:
             review.conclude(stored)
-            count()
         else:
             to_reconcile.append(review)
     verdicts = await ask_all(runtime, (review.arbiter_question() for review in to_reconcile))
@@ -153,7 +160,6 @@ async def _review(
             waiting.add(review.key)
         else:
             review.conclude(last.value.changes | {"verdict": last.value.value})
-            count()
     return len(waiting)
 
 
