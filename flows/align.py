@@ -1,5 +1,6 @@
 """Align: bring a judge nearer to people's labels, and test whether it worked."""
 
+import dataclasses
 from pathlib import Path
 
 from prefect import flow
@@ -9,18 +10,15 @@ from sqlalchemy.orm import Session
 from flows.approving import ApproveOver
 from flows.endings import resumable
 from flows.forms import File, OrLeftOut, file_run_name
-from flows.judge_study import JudgeStudy, decided, run_study
+from flows.judge_study import of_study, run_study
 from flows.running import Run
 from judge_gym.judges.aligning.loading import load
 from judge_gym.judges.aligning.planning import spending_on_alignment
-from judge_gym.judges.aligning.running import AlignmentReport
-from judge_gym.judges.aligning.writing import aligned_path, check_writable, written_judge
 from judge_gym.lab.approving import SpendingPlan
-from judge_gym.report.alignment import alignment_report, sentence
-from judge_gym.report.files import WrittenReport
 from judge_gym.runtime import Runtime
+from judge_gym.studies import align as studies
 from tasks.events import emit_failure
-from tasks.judges import align_judge, write_report
+from tasks.judges import align_judge
 from tasks.policy import provider_tag
 
 
@@ -50,33 +48,20 @@ async def align(
             US dollars.
     """
     loaded = load(file)
-    target = out or aligned_path(loaded.design.judge)
-    check_writable(target, loaded.design.judge, replace=replace)
-    reports: list[AlignmentReport] = []
+    study = studies.align(loaded, out, replace=replace, look_again=look_again)
 
     def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
         return spending_on_alignment(session, runtime, loaded, over_usd)
 
     async def aligned(run: Run) -> None:
-        proposer = loaded.design.proposer
-        models = {loaded.judge.model, *([proposer.model] if proposer else [])}
+        models = [loaded.judge.model, *study.also_asked]
         tags = sorted({provider_tag(run.runtime.providers.of(model).name) for model in models})
         work = align_judge.with_options(tags=tags)
-        reports[:] = [await work(file, retry_failed=retry_failed, look_again=look_again)]
+        await work(file, retry_failed=retry_failed, look_again=look_again)
 
-    def written(runtime: Runtime) -> WrittenReport:
-        judge = written_judge(reports[-1], target, always=out is not None, replace=replace)
-        return alignment_report(reports[-1], runtime.settings.reports_dir, judge)
-
-    async def verdict(_: Run) -> State[Path] | None:
-        return decided([reports[-1].result], sentence(reports[-1]))
-
-    study = JudgeStudy(
-        judges=[loaded.judge],
+    flow_study = dataclasses.replace(
+        of_study(study, retry_failed=retry_failed, by_verdict=True),
         spending=spending,
         steps=[aligned],
-        report=lambda: write_report("alignment", written),
-        finish=verdict,
-        reported=(),
     )
-    return await run_study(study, approve_over_usd=approve_over_usd)
+    return await run_study(flow_study, approve_over_usd=approve_over_usd)

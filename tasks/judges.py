@@ -13,7 +13,7 @@ from judge_gym.calibration.design import Perturber
 from judge_gym.gyms.evaluating import ask, read_gym
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.aligning.loading import load
-from judge_gym.judges.aligning.running import AlignmentReport, align
+from judge_gym.judges.aligning.running import align, most_steps
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.judging import judge_missing
@@ -62,10 +62,17 @@ async def perturb_texts(units: list[Rewriting], perturber: Perturber) -> dict[st
 
 
 @task(name="align-judge", task_run_name="align {file.name}", **WRITING)
-async def align_judge(file: Path, *, retry_failed: bool, look_again: bool) -> AlignmentReport:
+async def align_judge(file: Path, *, retry_failed: bool, look_again: bool) -> None:
     """Make candidates, choose one and test it; what was done before is not repeated."""
+    loaded = load(file)
+    bar, most = Bar(f"alignment {loaded.design.name}"), most_steps(loaded)
+
+    async def show(ended: int) -> None:
+        await bar.show(ended / most, f"{ended} of at most {most} steps")
+
     async with runtime() as current:
-        return await align(current, load(file), retry_failed=retry_failed, look_again=look_again)
+        again = {"retry_failed": retry_failed, "look_again": look_again}
+        await align(current, loaded, **again, progress=show)
 
 
 @task(name="write-report", task_run_name="report of the {kind}", **WRITING)

@@ -425,21 +425,25 @@ def run_flow(
     """Run the flow `name` of the module of that name, show the stored results; return its result.
 
     If a budget stopped the run, the results are shown before its error is raised; with
-    `show_failed` also if part of the run failed. `simulated` provides the simulator, if the run
-    needs one. Call `prepare_environment` first.
+    `show_failed` also if part of the run failed. A verdict that is no, or cannot tell, is no error:
+    the caller exits by it. `simulated` provides the simulator, if the run needs one. Call
+    `prepare_environment` first.
     """
     module = f"flows.{name}"
     with prefect_api(module, beside=[simulated]), progress_lines():
         from flows.endings import PartialFailure
-        from flows.judge_study import PartlyJudgedError
+        from flows.judge_study import PartlyJudgedError, VerdictError
 
         flow = getattr(import_module(module), name)
         state = asyncio.run(flow(**parameters, return_state=True))
-        with suppress(PartlyJudgedError, *([PartialFailure] if show_failed else [])):
+        shown = [PartlyJudgedError, VerdictError, *([PartialFailure] if show_failed else [])]
+        with suppress(*shown):
             result_of(state)
         try:
             show()
         except StoreError:
             result_of(state)  # raises why there are no results
             raise
-        return result_of(state)
+        with suppress(VerdictError):
+            return result_of(state)
+        return None

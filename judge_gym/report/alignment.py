@@ -1,6 +1,7 @@
 """An alignment for people: one HTML page, its tables and sentences, and its figures as JSON."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from judge_gym.judges.aligning.sealing import SealedTexts
 from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import ENVIRONMENT, WrittenReport, figures_of, write_page
-from judge_gym.report.table import Row, Table, escaped, markdown_table, marks_of
+from judge_gym.report.files import figures_of
+from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of
+from judge_gym.report.table import Row, Table
 from judge_gym.report.trust import Tile
 
 _VERDICTS = {
@@ -307,60 +309,60 @@ def paid(report: AlignmentReport) -> str:
     return f"Cost of {counted(report.calls, 'call')}, those of earlier runs included: {cost}."
 
 
-def page_path(name: str, folder: Path) -> Path:
-    """Return where the page of an alignment is."""
-    return folder / f"alignment-{name}.html"
+def alignment_report(
+    report: AlignmentReport, written_to: str, folder: Path
+) -> StudyReport[AlignmentReport]:
+    """Return the report of an alignment; `written_to` says where the new judge is, if anywhere.
 
-
-def save_alignment(report: AlignmentReport, folder: Path, written_to: str) -> Path:
-    """Write the page; returns its path. `written_to` says where the new judge is, if anywhere.
-
-    Raises `ReportError` when the folder cannot be written to.
+    Its page is, or will be, in the folder.
     """
-    path = page_path(report.loaded.design.name, folder)
-    return write_page(path, alignment_page(report, written_to))
+    loaded, tested = report.loaded, test_table(report)
+    stem, without = stem_of("alignment", loaded.design.name), left_out(loaded)
+    said = [
+        f"{without}." if without else "",
+        seal(report),
+        paid(report) if report.tried else "",
+        f"Judge file: {written_to}" if written_to else "",
+    ]
+    page = StudyPage(
+        stem=stem,
+        title=f"Alignment {loaded.design.name}",
+        found=sentence(report),
+        tables=[
+            *([tested] if tested else []),
+            *([tried_table(report)] if report.tried else []),
+            split_table(loaded),
+        ],
+        sentences=[*filter(None, said)],
+        simulated=loaded.simulated,
+        files=(f"{stem}.json",),
+        read=loaded.items.said(loaded.judge, loaded.file),
+        template="alignment.html.j2",
+        shown=_shown(report),
+    )
+    made = StudyReport(report, page, {}, results=[report.result])
+    return replace(made, value=alignment_json(report, written_to, made.page_in(folder)))
 
 
-def alignment_report(report: AlignmentReport, folder: Path, written_to: str) -> WrittenReport:
-    """Write the page, and return it with the verdict and the texts of the test."""
-    page = save_alignment(report, folder, written_to).resolve()
-    mark = "**SIMULATED.** " if report.loaded.simulated else ""
-    tested = test_table(report)
-    parts = [f"{mark}{escaped(sentence(report))}"]
-    parts += [markdown_table(tested)] if tested else []
-    parts += [f"Judge file: `{written_to}`"] if written_to else []
-    title = f"Alignment {report.loaded.design.name}: {_VERDICTS[report.outcome]}"
-    return WrittenReport(page, title, "\n\n".join(parts))
-
-
-def alignment_page(report: AlignmentReport, written_to: str) -> str:
-    """Return the page; equal reports give equal text."""
+def _shown(report: AlignmentReport) -> dict[str, Any]:
+    """Return what the page shows besides."""
     loaded, chosen = report.loaded, report.chosen
-    judges = [(loaded.judge.name, loaded.judge)]
+    judges = [(loaded.judge.name, loaded.judge)] if report.tried else []
     if chosen is not None and chosen.candidate.judge is not None:
         judges.append((f"{loaded.judge.name} with {chosen.candidate.name}", chosen.candidate.judge))
     plain_judges = [
         (name, judge.model_copy(update={"gate": None, "certify": None, "provenance": None}))
         for name, judge in judges
     ]
-    return ENVIRONMENT.get_template("alignment.html.j2").render(
-        report=report,
-        simulated=loaded.simulated,
-        sentence=sentence(report),
-        seal=seal(report),
-        left_out=left_out(loaded),
-        paid=paid(report),
-        written_to=written_to,
-        tiles=_tiles(report),
-        split_table=split_table(loaded),
-        tried_table=tried_table(report),
-        test_table=test_table(report),
-        marks=marks_of(loaded.simulated, imported=False),
-        criteria=[criteria_of(name, judge.record.config) for name, judge in judges],
-        files=[(name, yaml_of(judge, loaded.design.judge)) for name, judge in plain_judges],
-        split=loaded.design.split,
-        plain=plain,
-    )
+    return {
+        "tiles": _tiles(report),
+        "criteria": [criteria_of(name, judge.record.config) for name, judge in judges],
+        "judge_files": [
+            (name, yaml_of(judge, loaded.design.judge)) for name, judge in plain_judges
+        ],
+        "split": loaded.design.split,
+        "plain": plain,
+    }
 
 
 def _tiles(report: AlignmentReport) -> list[Tile]:

@@ -15,16 +15,21 @@ from aiohttp import web
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.alignment_file import AlignmentSplit
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, StoreError
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.aligning.loading import load
-from judge_gym.judges.aligning.running import AlignmentOutcome, AlignmentReport, align
+from judge_gym.judges.aligning.running import (
+    AlignmentOutcome,
+    AlignmentReport,
+    align,
+    read_alignment,
+)
 from judge_gym.judges.aligning.splitting import LabelUse, part_of
 from judge_gym.judges.aligning.writing import aligned_path, check_writable, write_judge
 from judge_gym.judges.gate_texts import load_gate
 from judge_gym.report.alignment import (
     alignment_json,
-    alignment_page,
+    alignment_report,
     planned_look,
     seal,
     sentence,
@@ -104,8 +109,13 @@ def aligned(
             runtime_at(database, provider.base_url) as runtime,
         ):
             for file in files:
-                reports.append(await align(runtime, load(file), look_again=look_again))
+                loaded = load(file)
+                reports.append(await align(runtime, loaded, look_again=look_again))
                 requests.append(len(provider.requests))
+                read = read_alignment(runtime, loaded, look_again=look_again)
+                told = [alignment_json(one, "", file) for one in (reports[-1], read)]
+                assert told[0] == told[1]
+                assert len(provider.requests) == requests[-1]
         return reports, requests
 
     found: tuple[list[AlignmentReport], list[int]] = run(work())
@@ -183,7 +193,8 @@ def test_luck_on_development_does_not_survive(database: str, tmp_path: Path) -> 
     assert report.test.gain.estimate == 0
     assert "did not survive the test set" in sentence(report)
     assert "Keep tickets" in sentence(report)
-    assert "no interval" in alignment_page(report, "")
+    page = alignment_report(report, "", tmp_path).save(tmp_path).path
+    assert "no interval" in page.read_text(encoding="utf-8")
 
 
 def test_a_candidate_that_is_worse_on_the_test_set_fails(database: str, tmp_path: Path) -> None:
@@ -293,6 +304,13 @@ def test_a_budget_stops_the_candidates(database: str, tmp_path: Path) -> None:
     file = place(tmp_path, EXAMPLES + "budget: {max_calls: 5}\n")
     with pytest.raises(BudgetExceededError, match="Alignment 'tickets' has reached its budget"):
         aligned(database, answering(learns), file)
+
+    async def read() -> AlignmentReport:
+        async with runtime_at(database, "http://127.0.0.1:9/v1") as runtime:
+            return read_alignment(runtime, load(file))
+
+    with pytest.raises(StoreError, match="has not judged every text"):
+        run(read())
     file.write_text(file.read_text().replace("max_calls: 5", "max_calls: 500"))
     (report,), _ = aligned(database, answering(learns), file)
     assert report.outcome is AlignmentOutcome.SURVIVES

@@ -168,7 +168,7 @@ KINDS = {
         partly=True,
     ),
 }
-SAME_JSON = ("score", "estimate", "compare", "gate", "injection")
+SAME_JSON = ("score", "estimate", "compare", "gate", "align", "injection", "panel")
 """Kinds whose flow writes what the command prints."""
 
 

@@ -19,7 +19,7 @@ from judge_gym.judges.aligning.sealing import SealedSetUse
 from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.benchmarking import load_set, report_of
 from judge_gym.model_names import Answered
-from judge_gym.report.alignment import save_alignment
+from judge_gym.report.alignment import alignment_report
 from judge_gym.report.benchmark import benchmark_report
 from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.judge_study import StudyPage, save_study
@@ -216,7 +216,7 @@ def alignment(tmp_path: Path) -> Path:
         loaded, AlignmentOutcome.LOOKED_AT, (tried, failed), tried,
         SealedSetUse(at, texts, (at,), 1), test, (0.0, 0.0), 0.0, 9,
     )  # fmt: skip
-    return save_alignment(report, tmp_path, "judge-aligned.yaml")
+    return alignment_report(report, "judge-aligned.yaml", tmp_path).save(tmp_path).path
 
 
 @pytest.fixture

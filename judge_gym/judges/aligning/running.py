@@ -1,8 +1,10 @@
 """An alignment from file to verdict: train, choose on development, look at the test set once."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +12,7 @@ from judge_gym.answers.readability import too_few_readable
 from judge_gym.asking.budgeting import Spender
 from judge_gym.calibration.checks import Result, two_digits
 from judge_gym.calibration.verdict import LEAST_LABELS
+from judge_gym.errors import StoreError
 from judge_gym.formats import percent
 from judge_gym.judges.aligning.candidates import AlignmentCandidate, Trained, trained, with_examples
 from judge_gym.judges.aligning.loading import (
@@ -22,7 +25,7 @@ from judge_gym.judges.aligning.proposing import Proposals
 from judge_gym.judges.aligning.sealing import SealedSetUse, SealedTexts, opened, sealed_texts
 from judge_gym.judges.aligning.splitting import LabelUse
 from judge_gym.judges.calibrating.assessing import known_points, points_of
-from judge_gym.judges.calibrating.judging import readable_of
+from judge_gym.judges.calibrating.judging import readable_of, results_of
 from judge_gym.judges.judging import judge_items
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.metrics.cells import FloatArray
@@ -37,6 +40,8 @@ from judge_gym.store.spending import Scope, spent
 
 Results = dict[str, list[JudgeResult]]
 """Item key → what a judge said of it."""
+Ask = Callable[..., Awaitable[object]]
+"""Asks what is not stored; given `retry_failed`."""
 
 
 class AlignmentOutcome(StrEnum):
@@ -134,39 +139,40 @@ async def align(
     *,
     retry_failed: bool = False,
     look_again: bool = False,
+    progress: Callable[[int], Awaitable[None]] | None = None,
 ) -> AlignmentReport:
     """Do what is not done yet, and say what came of it; a rerun costs nothing.
 
-    Raises as `judge_items`, `BudgetExceededError` of the alignment's budget among it, and
-    `TooFewReadableError` if fewer than half the answers of the judge before can be read.
+    `progress` is given how many steps have ended. Raises as `judge_items`, `BudgetExceededError` of
+    the alignment's budget among it, and `TooFewReadableError` if fewer than half the answers of the
+    judge before can be read.
     """
-    parts = loaded.parts
-    if too_few(loaded):
-        return AlignmentReport(loaded, AlignmentOutcome.TOO_FEW)
-    sealed = sealed_texts(runtime, loaded)
-    if sealed.is_used_up and not look_again:
-        return AlignmentReport(loaded, AlignmentOutcome.USED_UP, sealed=sealed)
-    work = _Work(runtime, loaded, retry_failed)
-    training, development = parts.texts[LabelUse.TRAINING], parts.texts[LabelUse.DEVELOPMENT]
-    before = await work.judged(loaded.judge, [*training, *development])
-    every = [result for results in before.values() for result in results]
-    if error := too_few_readable([readable_of(loaded.judge, every)]):
-        raise error
-    texts = trained(loaded.judge, loaded.items, training, before)
-    tried = await work.try_all(texts, before)
-    chosen = best_of(tried, loaded.design.readable)
-    report = AlignmentReport(loaded, AlignmentOutcome.NO_GAIN, tuple(tried), chosen, sealed=sealed)
-    if chosen is None or chosen.candidate.judge is None:
-        return work.paid(report)
-    look = opened(runtime, loaded, chosen.candidate.judge, look_again=look_again)
-    if look is None:
-        return work.paid(replace(report, outcome=AlignmentOutcome.USED_UP))
-    own = await work.judged(loaded.judge, look.items)
-    after = await work.judged(chosen.candidate.judge, look.items, within=True)
-    test = side_by_side(loaded.judge, look.items, own, after)
-    outcome = _outcome(test, loaded.design.readable, looked_before=bool(look.earlier))
-    costs = work.cost(own), work.cost(after)
-    return work.paid(replace(report, outcome=outcome, look=look, test=test, test_costs=costs))
+    work = _Work(runtime, loaded)
+    for number, ask in enumerate(work.steps(look_again=look_again), 1):
+        await ask(retry_failed=retry_failed)
+        if progress:
+            await progress(number)
+    return work.report
+
+
+def read_alignment(
+    runtime: Runtime, loaded: LoadedAlignment, *, look_again: bool = False
+) -> AlignmentReport:
+    """Return what `align` came to; asks nobody.
+
+    Raises `StoreError` where an answer is missing, else as `align`.
+    """
+    work = _Work(runtime, loaded)
+    for _ in work.steps(look_again=look_again):
+        pass  # what it would ask is stored
+    return work.report
+
+
+def most_steps(loaded: LoadedAlignment) -> int:
+    """Return how many steps an alignment has at most."""
+    examples, rubrics = loaded.design.candidates.examples, loaded.design.candidates.rubrics
+    candidates = bool(examples) + rubrics + bool(examples and rubrics)
+    return 1 + bool(rubrics) + candidates + 2
 
 
 def side_by_side(
@@ -232,38 +238,75 @@ def _means(judge: ModelJudge, texts: Sequence[Item], results: Results) -> FloatA
 
 
 class _Work:
-    """What is judged for an alignment, and what it costs."""
+    """What is asked for an alignment, in steps, what comes of it, and what it costs."""
 
-    def __init__(self, runtime: Runtime, loaded: LoadedAlignment, retry_failed: bool) -> None:
-        self._runtime, self._loaded, self._retry_failed = runtime, loaded, retry_failed
+    def __init__(self, runtime: Runtime, loaded: LoadedAlignment) -> None:
+        self._runtime, self._loaded = runtime, loaded
         self._proposals: Proposals | None = None
         self._keys: list[str] = []
         self._calls: set[int] = set()
+        self.report = AlignmentReport(loaded, AlignmentOutcome.TOO_FEW)
 
     @property
     def budget(self) -> Spender:
         """The alignment as a spender, over every run."""
         return self._loaded.spender(self._keys)
 
-    async def judged(
-        self, judge: ModelJudge, texts: Sequence[Item], *, within: bool = False
-    ) -> Results:
-        """Return the results of a judge on texts; `within` the budget, or that of its own file."""
-        results = await judge_items(
-            self._runtime,
-            judge,
-            texts,
-            repeats=self._loaded.design.repeats,
-            retry_failed=self._retry_failed,
-            budget=self.budget if within else None,
-        )
-        self._calls.update(call for result in results for call in result.call_ids)
-        by_item: Results = {}
-        for result in results:
-            by_item.setdefault(result.item_key, []).append(result)
-        return by_item
+    def steps(self, *, look_again: bool) -> Iterator[Ask]:
+        """Yield what is to be asked, each after the answers to the one before are stored.
 
-    async def try_all(self, texts: Sequence[Trained], before: Results) -> list[Tried]:
+        At the end `report` says what came of it.
+        """
+        loaded, parts = self._loaded, self._loaded.parts
+        if too_few(loaded):
+            return
+        sealed = sealed_texts(self._runtime, loaded)
+        self.report = AlignmentReport(loaded, AlignmentOutcome.USED_UP, sealed=sealed)
+        if sealed.is_used_up and not look_again:
+            return
+        training, development = parts.texts[LabelUse.TRAINING], parts.texts[LabelUse.DEVELOPMENT]
+        before = yield from self._judged(loaded.judge, [*training, *development])
+        every = [result for results in before.values() for result in results]
+        if error := too_few_readable([readable_of(loaded.judge, every)]):
+            raise error
+        texts = trained(loaded.judge, loaded.items, training, before)
+        tried = yield from self._try_all(texts, before)
+        chosen = best_of(tried, loaded.design.readable)
+        self._end(AlignmentOutcome.NO_GAIN, tried=tuple(tried), chosen=chosen)
+        if chosen is None or chosen.candidate.judge is None:
+            return
+        look = opened(self._runtime, loaded, chosen.candidate.judge, look_again=look_again)
+        if look is None:
+            self._end(AlignmentOutcome.USED_UP)
+            return
+        own = yield from self._judged(loaded.judge, look.items)
+        after = yield from self._judged(chosen.candidate.judge, look.items, within=True)
+        test = side_by_side(loaded.judge, look.items, own, after)
+        outcome = _outcome(test, loaded.design.readable, looked_before=bool(look.earlier))
+        costs = self.cost(own), self.cost(after)
+        self._end(outcome, look=look, test=test, test_costs=costs)
+
+    def _end(self, outcome: AlignmentOutcome, **changes: Any) -> None:
+        """Report an outcome, with what all calls so far cost."""
+        self.report = self.paid(replace(self.report, outcome=outcome, **changes))
+
+    def _judged(
+        self, judge: ModelJudge, texts: Sequence[Item], *, within: bool = False
+    ) -> Generator[Ask, None, Results]:
+        """Return the results of a judge on texts; `within` the budget, or that of its own file."""
+        repeats = self._loaded.design.repeats
+        budget = self.budget if within else None
+        yield partial(judge_items, self._runtime, judge, texts, repeats=repeats, budget=budget)
+        with self._runtime.session() as session:
+            results = results_of(session, judge, texts, repeats)
+        if any(len(some) < repeats for some in results.values()):
+            raise StoreError(f"{judge.called} has not judged every text of the alignment.")
+        self._calls |= _calls_of(results)
+        return results
+
+    def _try_all(
+        self, texts: Sequence[Trained], before: Results
+    ) -> Generator[Ask, None, list[Tried]]:
         """Make the candidates, and judge development with each."""
         loaded = self._loaded
         self._proposals = proposals_of(loaded, texts)
@@ -271,29 +314,30 @@ class _Work:
         self._keys += [one.judge.key for one in candidates if one.judge]
         if self._proposals is not None:
             self._keys.append(self._proposals.key)
-            await self._proposals.ask(self._runtime, self.budget, retry_failed=self._retry_failed)
+            yield partial(self._proposals.ask, self._runtime, self.budget)
             proposed = self._proposals.read(self._runtime)
             self._keys += [one.judge.key for one in proposed if one.judge]
             candidates += proposed
-        tried = [await self._try(candidate, before) for candidate in candidates]
+        tried = []
+        for candidate in candidates:
+            tried.append((yield from self._try(candidate, before)))
         both = both_of(loaded, texts, tried)
         if both is not None:
             self._keys += [both.judge.key] if both.judge else []
-            tried.append(await self._try(both, before))
+            tried.append((yield from self._try(both, before)))
         return tried
 
-    async def _try(self, candidate: AlignmentCandidate, before: Results) -> Tried:
+    def _try(self, candidate: AlignmentCandidate, before: Results) -> Generator[Ask, None, Tried]:
         if candidate.judge is None:
             return Tried(candidate)
         texts = self._loaded.parts.texts[LabelUse.DEVELOPMENT]
-        results = await self.judged(candidate.judge, texts, within=True)
+        results = yield from self._judged(candidate.judge, texts, within=True)
         side = side_by_side(self._loaded.judge, texts, before, results)
         return Tried(candidate, side, self.cost(results))
 
     def cost(self, results: Results) -> float | None:
         """Return the US dollars of a judge's results; None if the price of a call is unknown."""
-        calls = {call for some in results.values() for one in some for call in one.call_ids}
-        paid = self._cost(calls)
+        paid = self._cost(_calls_of(results))
         return None if paid.unknown else paid.usd
 
     def paid(self, report: AlignmentReport) -> AlignmentReport:
@@ -312,6 +356,10 @@ class _Work:
     def _cost(self, calls: set[int]) -> Paid:
         with self._runtime.session() as session:
             return cost_of(session, calls)
+
+
+def _calls_of(results: Results) -> set[int]:
+    return {call for some in results.values() for one in some for call in one.call_ids}
 
 
 def both_of(
