@@ -115,7 +115,7 @@ app = group(
             {
                 "run": "panel:run",
                 "serve": "panel:serve",
-                "evaluate": "panel_evaluate:evaluate",
+                "evaluate": "panel:evaluate",
             },
             help="Run, evaluate and serve panels of LLM raters with an arbiter.",
         ),

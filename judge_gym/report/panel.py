@@ -78,8 +78,15 @@ def evaluation_report(
         template="panel_evaluation.html.j2",
         shown=_shown(evaluation),
     )
-    value = {
-        "panel": name,
+    tables = {"-figures.csv": csv_of(figures), "-scores.csv": csv_of(scores)}
+    return StudyReport(evaluation, page, _json(evaluation, figures, scores), tables)
+
+
+def _json(
+    evaluation: Evaluation, figures: Sequence[dict[str, Any]], scores: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "panel": evaluation.panel.name,
         "documents": len(evaluation.labelled),
         "left_out": dict(evaluation.left_out),
         "unseen_item_scores": evaluation.unseen,
@@ -92,8 +99,6 @@ def evaluation_report(
         "figures": figures,
         "scores": scores,
     }
-    tables = {"-figures.csv": csv_of(figures), "-scores.csv": csv_of(scores)}
-    return StudyReport(evaluation, page, value, tables)
 
 
 def _counted(evaluation: Evaluation) -> Iterator[str]:
