@@ -59,7 +59,6 @@ async def gym(
         of_study(studies.gym(loaded), retry_failed=retry_failed),
         spending=spending,
         steps=[made_missing, judged],
-        also_locks={"gyms": [loaded.gym.name]},
     )
     return await run_study(study, approve_over_usd=approve_over_usd)
 

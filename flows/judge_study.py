@@ -11,14 +11,14 @@ from sqlalchemy.orm import Session
 
 from flows.approving import refused
 from flows.endings import wait_for_the_hour
-from flows.judged_items import judge_requests
+from flows.judged_items import judge_requests, perturb_missing
 from flows.running import Run, locked_run
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.checks import Result
 from judge_gym.errors import JudgeGymError, OutageError, StoreError, restated
-from judge_gym.judges import Item, Judge
+from judge_gym.judges import Judge
 from judge_gym.judges.approving import plan_study
-from judge_gym.judges.calibrating.judging import Asked, criticisms
+from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.judging import BOUND_ERRORS, locks_of
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.llm.hourly import HourlyBoundError
@@ -84,19 +84,16 @@ def of_study(study: Study[Any], *, retry_failed: bool, by_verdict: bool = False)
     """
     made: list[StudyReport[Any]] = []
 
-    async def begin(run: Run) -> None:
-        study.begin(run.runtime)
-
-    async def criticise(run: Run) -> None:
-        if critics := run.query(study.critics):
-            await judge_requests(run, critics, retry_failed=retry_failed)
-
     def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
-        return plan_study(session, runtime, study.called, over_usd, study.planned(session))
+        asked = study.planned(session)
+        return plan_study(
+            session, runtime, study.called, over_usd, asked, perturbing=study.perturbing
+        )
 
     def written(runtime: Runtime) -> WrittenReport:
-        made.append(study.report(runtime))
-        return made[-1].save(runtime.settings.reports_dir)
+        report, saved = study.write(runtime)
+        made.append(report)
+        return saved
 
     async def verdict(run: Run) -> State[Path] | None:
         run.summary.found = made[-1].page.found
@@ -105,11 +102,32 @@ def of_study(study: Study[Any], *, retry_failed: bool, by_verdict: bool = False)
     return JudgeStudy(
         judges=study.judges,
         spending=spending,
-        steps=[begin, judging(study.asked, retry_failed=retry_failed), criticise],
+        steps=_steps(study, retry_failed=retry_failed),
         report=lambda: write_report(study.noun, written),
         finish=verdict if by_verdict else None,
         reported=BOUND_ERRORS if study.partial else (),
+        also_locks=study.also_locks,
     )
+
+
+def _steps(study: Study[Any], *, retry_failed: bool) -> list[Step]:
+    """Return the steps of a study: what comes first, changed texts, judgements, their critics."""
+
+    async def begin(run: Run) -> None:
+        study.begin(run.runtime)
+
+    async def perturb(run: Run) -> None:
+        if study.perturbing:
+            await perturb_missing(run, *study.perturbing, retry_failed=retry_failed)
+
+    async def judge(run: Run) -> None:
+        await judge_requests(run, run.query(study.to_judge), retry_failed=retry_failed)
+
+    async def criticise(run: Run) -> None:
+        if critics := run.query(study.critics):
+            await judge_requests(run, critics, retry_failed=retry_failed)
+
+    return [begin, perturb, judge, criticise]
 
 
 async def run_study(
@@ -166,18 +184,6 @@ def decided(results: Collection[Result], sentence: str) -> State[Path] | None:
         return None
     name = "Failed" if Result.FAILS in results else "Cannot tell"
     return Failed(name=name, message=sentence, data=VerdictError(sentence))
-
-
-def criticising(
-    judges: Sequence[Judge], items: Sequence[Item], repeats: int, *, retry_failed: bool
-) -> Step:
-    """Return the step that has the judges' critics read the reasons given so far."""
-
-    async def step(run: Run) -> None:
-        if critics := run.query(criticisms, judges, items, repeats):
-            await judge_requests(run, critics, retry_failed=retry_failed)
-
-    return step
 
 
 async def _stopped(study: JudgeStudy, stopped: JudgeGymError) -> State[Path]:

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flows.running import Run, work_of
-from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.design import Perturber
 from judge_gym.errors import restated
-from judge_gym.judges import Item
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked, answers_of, missing
-from judge_gym.judges.calibrating.texts import rewritings
+from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.judging import BOUND_ERRORS, judged_so_far
 from judge_gym.store.readability import rewriting_answers
 from tasks.judges import judge_texts, perturb_texts
@@ -48,14 +47,10 @@ async def judge_requests(run: Run, requests: Sequence[Asked], *, retry_failed: b
 
 
 async def perturb_missing(
-    run: Run, originals: Sequence[Item], design: CalibrationDesign, *, retry_failed: bool
+    run: Run, perturber: Perturber, requested: Sequence[Rewriting], *, retry_failed: bool
 ) -> None:
-    """Have the design's perturber, if it has one, make the changed texts that are missing."""
-    if design.perturber is None:
-        return
-    requested = rewritings(originals, design)
+    """Have a model make the changed texts that are missing."""
     units = run.query(perturbing.missing, requested, retry_failed=retry_failed)
-    perturber = design.perturber
     label = f"texts changed by {perturber.model}"
     work = work_of(run.runtime, perturb_texts, [perturber.model], units, label, perturber=perturber)
     await run.do_all("changed texts", [work])

@@ -30,8 +30,7 @@ from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.writable import check_writable
 
 if TYPE_CHECKING:
-    from judge_gym.judges import AnyJudge, Item, Judge, ModelJudge
-    from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.judges import AnyJudge, Item, ModelJudge
     from judge_gym.judges.delegated import DelegatedJudge
     from judge_gym.judges.own_judges import OwnJudge
     from judge_gym.judges.scored_items import ScoredItems
@@ -166,22 +165,6 @@ def _export(file: Path, scored: "ScoredItems") -> str:
         text = json.dumps(evaluation_events(rows, datetime.now(UTC)), ensure_ascii=False) + "\n"
     put_in_place({file: text})
     return f"{exported_said(own, of_sessions)} Written to {file}."
-
-
-def expected_critics(
-    judges: "Sequence[Judge]", items: "Sequence[Item]", repeats: int
-) -> "list[Asked]":
-    """Return what critics are expected to read; writes nothing."""
-    from sqlalchemy.orm import Session
-
-    from deployments.cli.environment import database_engine
-    from judge_gym.judges.calibrating.judging import criticisms
-    from judge_gym.judges.reason_critic import critic_of
-
-    if not any(map(critic_of, judges)):
-        return []
-    with database_engine() as engine, Session(engine) as session:  # rolled back at its end
-        return criticisms(session, judges, items, repeats, expected=True)
 
 
 async def _open(judge: "OwnJudge") -> None:

@@ -131,7 +131,7 @@ def review(
     if plan:
         _plan_review(loaded, of)
         return
-    report_judging(loaded.asked(of))
+    report_judging(lambda _: loaded.asked(of))
     page, rows = _run_review(file, loaded, of, retry_failed=retry_failed)
     console.plain(f"Page: {page.resolve()}")
     if as_json:

@@ -1,16 +1,15 @@
 """How far the work of a command is, for what `--json` prints when it fails."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from deployments.cli.environment import database
 from deployments.cli.json_output import PartDone, json_output
 
 if TYPE_CHECKING:
-    from judge_gym.calibration.design import CalibrationDesign
-    from judge_gym.judges import Judge
+    from sqlalchemy.orm import Session
+
     from judge_gym.judges.calibrating.judging import Asked
-    from judge_gym.judges.item_files import ItemFile
 
 
 def report_sweep(name: str) -> None:
@@ -31,33 +30,17 @@ def report_sweep(name: str) -> None:
     json_output.parts = read
 
 
-def report_judging(asked: "Iterable[Asked]") -> None:
+def report_judging(asked: "Callable[[Session], Iterable[Asked]]") -> None:
     """Have a failure of this command say how many judgements each judge has made."""
-    requests = list(asked)
-    json_output.parts = lambda: _judged(requests)
+    json_output.parts = lambda: _judged(asked)
 
 
-def report_calibration(
-    design: "CalibrationDesign", judges: "Sequence[Judge]", originals: "ItemFile"
-) -> None:
-    """Have a failure of this command say how far a calibration is; changed texts are judged too."""
-
-    def read() -> Iterable[PartDone]:
-        from judge_gym.judges.calibrating.judging import Asked, load_texts
-
-        with database() as session:
-            items = load_texts(session, design, originals).items
-        return _judged([Asked(judge, items, design.repeats) for judge in judges])
-
-    json_output.parts = read
-
-
-def _judged(asked: "Iterable[Asked]") -> list[PartDone]:
+def _judged(asked: "Callable[[Session], Iterable[Asked]]") -> list[PartDone]:
     from judge_gym.judges.judging import judgements_made
 
     with database() as session:
         counts = [
             (one, *judgements_made(session, one.judge, one.items, one.repeats, one.review_day))
-            for one in asked
+            for one in asked(session)
         ]
     return [PartDone(one.judge.name, made, wanted - made) for one, made, wanted in counts]

@@ -49,6 +49,8 @@ class StudyCommand:
     concurrency: int | None = None
     thresholds: Mapping[str, float] | None = None
     """Figure → least value of `--fail-under`."""
+    everything: bool = False
+    """Whether to print all tables of the page."""
 
     def run(self, study: "Study[T]") -> "EndedStudy[T] | None":
         """Judge what is missing, save the report and print it; None where it is only planned.
@@ -57,19 +59,17 @@ class StudyCommand:
         `EndedStudy.exit` otherwise.
         """
         from deployments.cli.environment import in_runtime
-        from judge_gym.settings import settings
 
         if not self._begins(study):
             return None
 
-        async def work(current: "Runtime") -> "tuple[StudyReport[T], JudgeGymError | None]":
+        async def work(current: "Runtime") -> "EndedStudy[T]":
             stopped = await self._judged(current, study)
-            return study.report(current), stopped
+            report, saved = study.write(current)
+            return EndedStudy(report, saved.page or saved.path, stopped, self)
 
         items = max((len(one.items) for one in study.asked), default=0)
-        report, stopped = in_runtime(work, study.judges, f"Judging {counted(items, 'item')}.")
-        page = report.save(settings().reports_dir)
-        ended = EndedStudy(report, page.page or page.path, stopped, self)
+        ended = in_runtime(work, study.judges, f"Judging {counted(items, 'item')}.")
         ended.show()
         return ended
 
@@ -123,8 +123,8 @@ class StudyCommand:
         if not self._agreed(study):
             return False
         check_reports(settings().reports_dir)
-        if any(one.items for one in study.asked):
-            report_judging(study.asked)
+        if study.changed or any(one.items for one in study.asked):
+            report_judging(study.to_judge)
         return True
 
     def _agreed(self, study: "Study[Any]") -> bool:
@@ -139,17 +139,21 @@ class StudyCommand:
             self._show_uses(study, study.uses)
             return False
         from deployments.cli.environment import database
-        from deployments.cli.estimates import show_judging
+        from deployments.cli.estimates import show_judging, show_perturbing
         from judge_gym.judges.planning import plan_judging
         from judge_gym.llm.providers import load_providers
         from judge_gym.settings import settings
 
         with database() as session:
-            requests = study.planned(session)
+            requests, previewed = study.planned(session), study.previewed(session)
             providers = load_providers(settings().providers_file)
             plans = [] if self.plan else plan_judging(session, providers, settings(), requests)
         paid = any(plan.calls and not plan.judge.is_simulated for plan in plans)
         if self.plan or paid:
+            for table in previewed:
+                show_table(table.title, table.columns, [row.cells for row in table.rows])
+            if study.perturbing and study.perturbing[1]:
+                show_perturbing(*study.perturbing)
             show_judging(study.called, requests)
         if paid and not confirmed("Make these calls?", yes=self.yes):
             raise typer.Exit(1)
@@ -222,7 +226,9 @@ class EndedStudy(Generic[T]):
 
     def show(self) -> None:
         """Print the report, what was found first."""
-        show_report(self.report)
+        show_report(self.report, everything=self.options.everything)
+        if self.report.page.more and not self.options.everything:
+            console.print("All tables: on the page, or rerun the command with --all.")
         console.plain(f"Page: {self.page}")
 
     def exit(self, *, by_verdict: bool = False) -> None:
@@ -241,11 +247,12 @@ class EndedStudy(Generic[T]):
         exit_by([*(self.report.results if by_verdict else ()), *(one.result for one in checks)])
 
 
-def show_report(report: "StudyReport[T]") -> None:
+def show_report(report: "StudyReport[T]", *, everything: bool = False) -> None:
     """Print a report: what was found, its tables, and what else there is to say."""
     page = report.page
+    tables = [*page.tables, *(page.more if everything else ())]
     console.plain(f"{marked(page.title, simulated=page.simulated)}\n{page.found}".strip())
-    show_parts(page.tables, page.sentences, report.answered, simulated=page.simulated)
+    show_parts(tables, page.sentences, report.answered, simulated=page.simulated)
 
 
 def show_parts(

@@ -5,14 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.json_output import json_output
 from deployments.cli.output import CANNOT_TELL, show_checks
 from judge_gym.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from judge_gym.calibration.checks import Check, Result
-    from judge_gym.calibration.verdict import CalibrationDecision
-    from judge_gym.judges import Judge
     from judge_gym.metrics.estimate import Estimate
 
 FailUnder = Annotated[
@@ -84,25 +81,3 @@ def held(
             show_checks(f"Thresholds, {judge}", own)
         checks += own
     return checks
-
-
-def verdicts_json(
-    judges: "Sequence[Judge]",
-    decisions: "Sequence[CalibrationDecision]",
-    checks: "Sequence[Sequence[Check]]",
-    thresholds: "Sequence[Check]",
-    **more: object,
-) -> None:
-    """Print each judge's verdict, reasons and checks as JSON."""
-    from judge_gym.report.judge_study import check_value, verdicts_value
-
-    told = verdicts_value(judges, decisions, checks)
-    json_output.give({**more, "judges": told, "thresholds": list(map(check_value, thresholds))})
-
-
-def exit_by_verdicts(
-    decisions: "Iterable[CalibrationDecision]", thresholds: "Iterable[Check]", *, by_verdict: bool
-) -> None:
-    """Exit as `exit_by` does by thresholds, and by verdicts where these are asked for."""
-    verdicts = [decision.result for decision in decisions] if by_verdict else ()
-    exit_by([*verdicts, *(check.result for check in thresholds)])

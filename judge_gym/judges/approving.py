@@ -5,37 +5,15 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from judge_gym.asking.budgeting import spender_of
-from judge_gym.calibration.design import CalibrationDesign, Perturber
-from judge_gym.judges import Judge, ModelJudge
-from judge_gym.judges.calibrating.judging import Asked, criticisms
-from judge_gym.judges.calibrating.perturbing import expected
-from judge_gym.judges.calibrating.texts import Rewriting, changed_texts, rewritings
-from judge_gym.judges.item_files import ItemFile
+from judge_gym.calibration.design import Perturber
+from judge_gym.judges import ModelJudge
+from judge_gym.judges.calibrating.judging import Asked
+from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.planning import plan_judging, plan_perturbing
 from judge_gym.lab.approving import SpendingLine, SpendingPlan
 from judge_gym.runtime import Runtime
 from judge_gym.store.decisions import approved
 from judge_gym.store.spending import Scope, spent
-
-
-def plan_calibration(
-    session: Session,
-    runtime: Runtime,
-    design: CalibrationDesign,
-    judges: Sequence[Judge],
-    originals: ItemFile,
-    over_usd: float,
-) -> SpendingPlan:
-    """Return what a calibration still spends: on changed texts, judgements and their critics."""
-    to_rewrite = rewritings(originals.texts, design)
-    items = changed_texts(originals.texts, design, expected(session, to_rewrite)).items
-    asked = [Asked(judge, items, design.repeats) for judge in judges]
-    with session.begin_nested() as stored:
-        asked += criticisms(session, judges, items, design.repeats, expected=True)
-        stored.rollback()
-    changed = (design.perturber, to_rewrite) if design.perturber else None
-    called = f"Calibration {design.name}"
-    return plan_study(session, runtime, called, over_usd, asked, perturbing=changed)
 
 
 def plan_study(

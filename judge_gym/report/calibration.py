@@ -1,4 +1,4 @@
-"""A calibration for people: one HTML page, the tables behind it as CSV, a logbook entry."""
+"""The page of a calibration, the tables behind it as CSV, and its entry in the logbook."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,13 @@ from judge_gym.counting import counted
 from judge_gym.formats import dollars, percent, plain, short
 from judge_gym.judges.calibrating.assessing import Assessment, SurprisingScore
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
+from judge_gym.judges.calibrating.texts import Texts
 from judge_gym.report.criteria import criteria_of
-from judge_gym.report.files import (
-    ENVIRONMENT,
-    LONGEST_SHOWN,
-    WrittenReport,
-    figures_of,
-    paragraphs,
-    unwritable,
-    write_page,
-)
+from judge_gym.report.files import LONGEST_SHOWN, csv_of, figures_of, unwritable
+from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of, verdicts_value
 from judge_gym.report.plots.plot import Kind
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.table import Row, Table, escaped, markdown_table, marks_of
+from judge_gym.report.table import Row, Table, marks_of, plain_table
 from judge_gym.report.trust import MOST_TILES, Tile
 from judge_gym.seeds import digest
 
@@ -34,6 +28,14 @@ _HEAD = """# Logbook
 
 What was calibrated, what held, and what counted as enough. Entries are only added.
 """
+_CHECKED = (
+    "Runs are averaged first, so that a text counts once. Tests are one-sided at 2.5%, after Holm "
+    "over all perturbations; points are of 100."
+)
+_BETWEEN = (
+    "Whether they measure one thing, and whether a second one sees what the first does not. On the "
+    "originals, runs averaged."
+)
 _RESULT_PHRASES = {
     Result.PASSES: "Held",
     Result.FAILS: "Did not hold",
@@ -141,51 +143,95 @@ class Piece:
     changed: bool
 
 
-def save_calibration(findings: CalibrationFindings, folder: Path) -> Path:
-    """Write `calibration-<name>.html` and the tables beside it; returns the page's path.
+def calibration_report(
+    findings: CalibrationFindings, read: str = ""
+) -> StudyReport[CalibrationFindings]:
+    """Return the report of a calibration, with its tables as CSV.
 
-    `calibration-<name>-checks.csv` has a row per check, `-cases.csv` one per surprising case.
-    Raises `ReportError` when the folder cannot be written to.
+    `-checks.csv` has a row per check, `-cases.csv` one per surprising case.
     """
-    tables = {"checks": _check_rows(findings), "cases": _case_rows(findings)}
-    return write_page(page_path(findings.design, folder), calibration_page(findings), tables)
+    stem, assessments = stem_of("calibration", findings.design.name), findings.assessments
+    shown = _shown(findings)
+    checks = [one.checks for one in assessments]
+    judges, decisions = [one.judge for one in assessments], [one.decision for one in assessments]
+    page = StudyPage(
+        stem=stem,
+        title=f"Calibration {findings.design.name}",
+        found=findings.why,
+        tables=[verdict_table(findings), judgement_table(findings)],
+        sentences=list(_sentences(findings)),
+        simulated=findings.simulated,
+        files=(f"{stem}-checks.csv", f"{stem}-cases.csv", f"{stem}.json"),
+        read=read,
+        more=[
+            table
+            for table in (*shown["checks"], *shown["contradictions"], *shown["between"])
+            if table.rows
+        ],
+        template="calibration.html.j2",
+        shown=shown,
+    )
+    value = {
+        "why": findings.why,
+        "judges": verdicts_value(judges, decisions, checks),
+        "thresholds": [],
+    }
+    tables = {
+        "-checks.csv": csv_of(_check_rows(findings)),
+        "-cases.csv": csv_of(_case_rows(findings)),
+    }
+    results = [decision.result for decision in decisions]
+    figures = {
+        one.judge.name: {check.name: check.estimate for check in one.checks} for one in assessments
+    }
+    return StudyReport(findings, page, value, tables, results, figures)
 
 
-def calibration_report(findings: CalibrationFindings, folder: Path) -> WrittenReport:
-    """Write page, tables and the logbook's entry; return the page with which judge to use."""
-    page = save_calibration(findings, folder).resolve()
-    append_entry(findings, folder / LOGBOOK)
-    left = escaped(gap(findings)) if findings.missing else ""
-    parts = escaped(findings.why), markdown_table(judge_table(findings)), left
-    title = f"Calibration {findings.design.name}"
-    return WrittenReport(page, title, paragraphs(parts, simulated=findings.simulated))
+def _sentences(findings: CalibrationFindings) -> Iterator[str]:
+    """Yield what there is to say besides why which judge is recommended."""
+    if findings.missing:
+        yield gap(findings)
+    for one in findings.assessments:
+        if one.decision.why not in findings.why:
+            yield one.decision.why
+    if findings.related:
+        yield f"Note: {warning(findings)}"
+    for one in findings.assessments:
+        if one.contradictions or one.criticism:
+            found = contradictions_in_words(one)
+            yield f"Reasons of {one.judge.name} that contradict their score: {found}"
+    if asking(findings):
+        yield asking(findings)
 
 
-def page_path(design: CalibrationDesign, folder: Path) -> Path:
-    """Return where the page of a calibration is."""
-    return folder / f"calibration-{design.name}.html"
-
-
-def calibration_page(findings: CalibrationFindings) -> str:
-    """Return the whole page; equal reports give equal text."""
-    template = ENVIRONMENT.get_template("calibration.html.j2")
+def _shown(findings: CalibrationFindings) -> dict[str, Any]:
+    """Return what the page shows besides."""
     whole = all(assessment.simulated for assessment in findings.assessments)
-
-    def marks_beside(simulated: bool) -> tuple[str, ...]:
-        return () if whole else marks_of(simulated, imported=False)
-
-    return template.render(
-        whole=whole, marks_beside=marks_beside, tiles=verdict_tiles(findings),
-        report=findings, asking=asking(findings), gap=gap(findings),
-        warning=warning(findings), span=span, before=before, after=after, histogram=_histogram,
-        check_table=check_table, contradiction_table=contradiction_table,
-        judge_table=judge_table, policy_table=policy_table, curve_table=curve_table,
-        change_table=change_table, short=short, plain=plain,
-        criteria=[
+    return {
+        "report": findings, "whole": whole, "tiles": verdict_tiles(findings),
+        "marks_beside": lambda simulated: () if whole else marks_of(simulated, imported=False),
+        "checks": [
+            check_table(
+                one.checks, f"Checks of {one.judge.name}, {one.answered}", _CHECKED,
+                simulated=one.simulated,
+            )
+            for one in findings.assessments
+        ],
+        "contradictions": list(map(contradiction_table, findings.assessments)),
+        "between": [
+            check_table(
+                findings.together, "Between the judges", _BETWEEN, simulated=findings.simulated
+            ),
+            policy_table(findings),
+        ],
+        "asking": asking(findings), "gap": gap(findings), "warning": warning(findings),
+        "changes": change_table(findings), "curve_table": curve_table,
+        "criteria": [
             criteria_of(one.judge.name, one.judge.record.config) for one in findings.assessments
         ],
-        forest=_forest, case_id=_case_id, curves=_curves, dollars=dollars,
-    )  # fmt: skip
+        "histogram": _histogram, "forest": _forest, "curves": _curves, "case_id": _case_id,
+        "before": before, "after": after, "span": span, "short": short, "plain": plain,
+    }  # fmt: skip
 
 
 def verdict_tiles(findings: CalibrationFindings) -> list[Tile]:
@@ -242,35 +288,47 @@ def _effects(check: Check) -> Iterator[str]:
             yield f"{names[effect.metric]} {span(effect)}"
 
 
-def judge_table(findings: CalibrationFindings) -> Table:
-    """Return each judge with its verdict, its checks by result, its judgements and its cost."""
+def verdict_table(findings: CalibrationFindings) -> Table:
+    """Return each judge with its verdict, and its checks by result."""
     return Table(
-        "Judges",
-        "Checks by result, judgements, and what the calls have cost.",
-        (
-            *("judge", "answered by", "verdict"),
-            *("passes", "fails", "open", "not applicable"),
-            *("judgements", "without a score", "reason against score", "cost, USD"),
-        ),
+        "Which judge to use",
+        "Checks by result.",
+        ("judge", "answered by", "verdict", "pass", "fail", "open", "not applicable"),
         tuple(
             Row(
                 (
-                    *(
-                        assessment.judge.name,
-                        str(assessment.answered),
-                        assessment.decision.verdict.words,
-                    ),
-                    *(str(assessment.count(result)) for result in Result),
-                    str(assessment.statuses.total()),
-                    str(assessment.statuses.total() - assessment.statuses["scored"]),
-                    _contradicting(assessment),
-                    dollars(findings.costs[number - 1]),
+                    f"{one.judge.name}{' (SIMULATED)' if one.simulated else ''}",
+                    str(one.answered),
+                    one.decision.verdict.words,
+                    *(str(one.count(result)) for result in Result),
                 ),
                 link=f"#judge-{number}",
             )
-            for number, assessment in enumerate(findings.assessments, start=1)
+            for number, one in enumerate(findings.assessments, start=1)
         ),
         words=3,
+        simulated=findings.simulated,
+    )
+
+
+def judgement_table(findings: CalibrationFindings) -> Table:
+    """Return the judgements of each judge, and what they have cost."""
+    return Table(
+        "Judgements",
+        "With what their calls have cost.",
+        ("judge", "scored", "without a score", "reason against score", "cost, USD"),
+        tuple(
+            Row(
+                (
+                    one.judge.name,
+                    f"{one.statuses['scored']} of {one.statuses.total()}",
+                    str(one.statuses.total() - one.statuses["scored"]),
+                    _contradicting(one),
+                    dollars(cost),
+                )
+            )
+            for one, cost in zip(findings.assessments, findings.costs, strict=True)
+        ),
         simulated=findings.simulated,
     )
 
@@ -391,6 +449,27 @@ def change_table(findings: CalibrationFindings) -> Table:
         ("change", "made by", "left out", "severity", "texts"),
         tuple(rows),
         words=3,
+    )
+
+
+def planned_changes(design: CalibrationDesign, texts: Texts) -> Table:
+    """Return the changes of a design, with how many texts each is expected to make."""
+    texts_to_judge = counted(len(texts.items), "text")
+    return plain_table(
+        f"Calibration {design.name}: {counted(len(texts.originals), 'text')}; with their changes "
+        f"{texts_to_judge}, {counted(design.repeats, 'time')} each",
+        ("change", "made by", "expected", "severities", "texts to judge", "not applicable"),
+        [
+            (
+                change.name,
+                design.made_by(change) or "rules",
+                design.expectation(change),
+                ", ".join(plain(severity) for severity in design.severities_of(change)),
+                sum(len(texts.changed[change.name, s]) for s in design.severities_of(change)),
+                texts.not_applicable[change.name],
+            )
+            for change in design.chosen
+        ],
     )
 
 

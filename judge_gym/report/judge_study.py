@@ -48,6 +48,8 @@ class StudyPage:
     """What was read, in sentences; a command has printed it before it judges."""
     where: str = ""
     """The path of what the study made elsewhere, such as a certificate."""
+    more: Sequence[Table] = ()
+    """Tables that a template of its own shows further down, and a command only with `--all`."""
     template: str = "judge_study.html.j2"
     """What renders the page; one of its own may show more, such as a drawing."""
     shown: Mapping[str, Any] = field(default_factory=dict)

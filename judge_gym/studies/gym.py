@@ -23,4 +23,5 @@ def gym(loaded: LoadedGym) -> Study[GymReport]:
         partial=True,
         also_asked=[model for one in loaded.gym.candidates for model in one.asks or ()],
         uses=lambda runtime: plan(runtime, loaded),
+        also_locks={"gyms": [loaded.gym.name]},
     )

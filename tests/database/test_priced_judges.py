@@ -18,7 +18,7 @@ from judge_gym.judges.judging import judge_items
 from judge_gym.judges.reviewing.cases import load_review
 from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.llm.providers import Price
-from judge_gym.report.calibration import asking, calibration_page
+from judge_gym.report.calibration import asking, calibration_report
 from judge_gym.report.markdown import judge_review
 from support.misbehaving import Step, answers, misbehaving
 from support.rig import KEY, KEY_NAME, Prices, calls, run, runtime_at
@@ -149,7 +149,7 @@ def test_each_way_to_ask_has_what_it_cost_and_got_right(database: str, file: Pat
     assert report.costs == pytest.approx([50 * 0.0002, 48 * 0.0005, 48 * 0.002])
     assert report.costs == pytest.approx([float(ledger[f"real/{name}"]) for name in PRICES])
 
-    page = calibration_page(report)
+    page = calibration_report(report).save(file.parent).path.read_text()
     assert '<td class="number">0.000425</td>' in page
     assert "SIMULATED" not in page
     assert page.count("it needs 20 labelled items and 2 others, and there are 8 and 4") == 3

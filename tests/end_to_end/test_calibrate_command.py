@@ -35,6 +35,8 @@ def test_a_calibration_ends_with_a_page(
     assert ended.errors.splitlines()[-1] == "calibrate small.yaml: 22 of 22 judgements"
     said = " ".join(ended.output.split())
     assert "good (SIMULATED) sim/good-1 cannot tell" in said
+    title, table = "Calibration small (SIMULATED)", "Which judge to use"
+    assert said.index(title) < said.index(table), "what was found comes first"
     assert "SIMULATED DATA: not evidence about real models." in said
     assert len(ended.output.splitlines()) <= 40
     everything = command("judge", "calibrate", file, "--all").fine()

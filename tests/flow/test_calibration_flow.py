@@ -163,7 +163,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     said = planned(two)
     # eight texts, each with vague words and with feeling
     assert "vague_ify rules drop 1 8 0" in said
-    assert "Estimate, 24 texts, 1 time each" in said
+    assert "with their changes 24 texts, 1 time each" in said
     assert "good, sim/good-1 0 24 24" in said
     assert "all 0 48 48" in said
     assert "0 (simulated)" in said
@@ -222,7 +222,7 @@ def test_a_model_changes_texts_once_before_they_are_judged(file: Path) -> None:
     said = planned(file)
     assert "vague_ify sim/calm-1 drop 1 8 0" in said
     assert "sim/calm-1 0 8" in said
-    assert "Estimate, 24 texts, 1 time each" in said
+    assert "with their changes 24 texts, 1 time each" in said
     state = run_flow(calibration, file)
     # the first text has a year alone, the others figures, too: all can be changed
     assert str(state.message) == "8 changed, 24 scored"

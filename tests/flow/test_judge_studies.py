@@ -168,7 +168,8 @@ KINDS = {
         partly=True,
     ),
 }
-SAME_JSON = ("score", "estimate", "compare", "gate", "align", "injection", "panel")
+SAME_JSON = ("score", "estimate", "compare", "gate", "align", "calibrate", "benchmark", "injection",
+             "panel")  # fmt: skip
 """Kinds whose flow writes what the command prints."""
 
 

@@ -25,9 +25,8 @@ from judge_gym.report.calibration import (
     append_entry,
     asking,
     before,
-    calibration_page,
+    calibration_report,
     contradiction_table,
-    save_calibration,
 )
 from support.judge_results import a_result
 
@@ -191,7 +190,8 @@ def test_a_file_may_expect_a_rise(tmp_path):
     assert "does not reward tone" in unmoved.action
     cases = found["good"].cases
     assert [case.surprise for case in cases] == sorted(c.before - c.after for c in cases)[::-1]
-    page = calibration_page(replace(report([found["good"]]), design=design, texts=louder))
+    whole = replace(report([found["good"]]), design=design, texts=louder, costs=[0.0])
+    page = calibration_report(whole).save(tmp_path).path.read_text()
     assert "tone raises the score" in page
     assert "(expected: rise)" in page
 
@@ -323,7 +323,7 @@ def test_cases_show_what_was_changed(all_assessed):
 
 
 def test_the_page_shows_texts_as_text(all_assessed, tmp_path):
-    page = save_calibration(report(all_assessed), tmp_path).read_text()
+    page = calibration_report(report(all_assessed)).save(tmp_path).path.read_text()
     assert "<b>11 tonnes" not in page
     assert "&lt;b&gt;" in page
     assert "SIMULATED" in page
@@ -336,7 +336,9 @@ def test_the_page_shows_texts_as_text(all_assessed, tmp_path):
     assert page.count("<svg") == 2 * 3
     assert "://" not in page.replace("http://www.w3.org", "")
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {f"calibration-planted{end}" for end in (".html", "-checks.csv", "-cases.csv")}
+    assert names == {
+        f"calibration-planted{end}" for end in (".html", ".json", "-checks.csv", "-cases.csv")
+    }
     rows = (tmp_path / "calibration-planted-checks.csv").read_text().splitlines()
     assert len(rows) == 1 + sum(len(one.checks) for one in all_assessed)
 

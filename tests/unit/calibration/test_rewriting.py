@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ from judge_gym.planted.editing import (
     differences,
 )
 from judge_gym.planted.perturbations import perturbations
-from judge_gym.report.calibration import after, before, calibration_page, warning
+from judge_gym.report.calibration import after, before, calibration_report, warning
 from support.judge_results import a_result
 
 DESIGN = CalibrationDesign(
@@ -124,9 +125,9 @@ def test_a_perturber_of_the_judges_own_family_is_warned_of() -> None:
     assert warning(without) == ""
 
 
-def test_the_page_says_who_changed_what_and_marks_a_models_changes() -> None:
+def test_the_page_says_who_changed_what_and_marks_a_models_changes(tmp_path: Path) -> None:
     whole = report("openai/gpt-4")
-    page = calibration_page(whole)
+    page = calibration_report(whole).save(tmp_path).path.read_text()
     assert "is of the same family as mine" in page
     assert "vague_ify by openai/gpt-9" in page
     assert "1: same: the text is not changed at all; 1: timeout: late" in page
