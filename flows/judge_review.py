@@ -1,6 +1,7 @@
 """Judge review: judge again with judges in use and their alternatives; a person decides."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,14 @@ from flows.approving import ApproveOver
 from flows.deciding import check_can_wait, wait_for_decisions
 from flows.endings import resumable
 from flows.forms import File, OrLeftOut, review_run_name
-from flows.judge_study import JudgeStudy, judging, run_study, spending_on
+from flows.judge_study import of_study, run_study
 from flows.running import Run
 from judge_gym.design.window_files import day_of
 from judge_gym.errors import JudgeGymError
 from judge_gym.judges.reviewing.cases import LoadedReview, load_review
+from judge_gym.studies import review as studies
 from tasks.events import emit_failure
-from tasks.judges import report_review, to_reconsider
+from tasks.judges import announce_review, to_reconsider
 
 
 @flow(name="judge-review", flow_run_name=review_run_name, on_failure=[emit_failure])
@@ -75,19 +77,25 @@ async def run_review(
 
     `again` are parameters that differ in the next run, where this one waits.
     """
-    name, asked = review.file.name, review.asked(day)
+    name = review.file.name
+    study = of_study(studies.review(review, day), retry_failed=retry_failed)
+    write = study.report
+
+    async def reported() -> Path:
+        page = await write()
+        await announce_review(name, day)
+        return page
 
     async def decided(run: Run) -> Path | None:
         if not decide or not (judges := await to_reconsider(name, day)):
             return None
         await wait_for_decisions(run.runtime, name, day, judges)
-        return await report_review(review.path, day)
+        return await reported()
 
-    study = JudgeStudy(
+    study = replace(
+        study,
         judges=list(review.judges.values()),
-        spending=spending_on(f"Review {name}", asked),
-        steps=[judging(asked, retry_failed=retry_failed)],
-        report=lambda: report_review(review.path, day),
+        report=reported,
         finish=decided,
         reported=(JudgeGymError,),
         again=again,

@@ -18,7 +18,6 @@ from judge_gym.calibration.checks import Result
 from judge_gym.errors import JudgeGymError, OutageError, StoreError, restated
 from judge_gym.judges import Judge
 from judge_gym.judges.approving import plan_study
-from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.judging import BOUND_ERRORS, locks_of
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.llm.hourly import HourlyBoundError
@@ -59,24 +58,6 @@ class JudgeStudy:
     """Parameters that differ in the next run, where this one waits."""
 
 
-def judging(asked: Sequence[Asked], *, retry_failed: bool) -> Step:
-    """Return the step that has judges judge what they have not."""
-
-    async def step(run: Run) -> None:
-        await judge_requests(run, asked, retry_failed=retry_failed)
-
-    return step
-
-
-def spending_on(called: str, asked: Sequence[Asked]) -> Spending:
-    """Return what a study such as "Benchmark sums" still spends on judging."""
-
-    def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
-        return plan_study(session, runtime, called, over_usd, asked)
-
-    return spending
-
-
 def of_study(study: Study[Any], *, retry_failed: bool, by_verdict: bool = False) -> JudgeStudy:
     """Return a study whose judges judge items, as a flow works on it.
 
@@ -103,7 +84,7 @@ def of_study(study: Study[Any], *, retry_failed: bool, by_verdict: bool = False)
         judges=study.judges,
         spending=spending,
         steps=_steps(study, retry_failed=retry_failed),
-        report=lambda: write_report(study.noun, written),
+        report=lambda: write_report(study.noun, written, study.artifact),
         finish=verdict if by_verdict else None,
         reported=BOUND_ERRORS if study.partial else (),
         also_locks=study.also_locks,

@@ -1,7 +1,7 @@
 """The tasks of judges for products: a chunk of texts judged or changed, and the pages."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -17,15 +17,12 @@ from judge_gym.judges.aligning.running import align, most_steps
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.judging import judge_missing
-from judge_gym.judges.reviewing.cases import LoadedReview, load_review
-from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.evaluating.labelled import read_labelled
 from judge_gym.panel.evaluating.reviewing import PanelReviews, review_all
 from judge_gym.panel.running import run_panel
 from judge_gym.report.files import WrittenReport
-from judge_gym.report.judge_review import save_judge_review
-from judge_gym.report.markdown import judge_review, panel_markdown
+from judge_gym.report.markdown import panel_markdown
 from judge_gym.runtime import Runtime
 from judge_gym.store.judges import RECONSIDER, ReviewRow, reviews_of
 from tasks.analysis import where_the_report_is
@@ -76,12 +73,17 @@ async def align_judge(file: Path, *, retry_failed: bool, look_again: bool) -> No
 
 
 @task(name="write-report", task_run_name="report of the {kind}", **WRITING)
-async def write_report(kind: str, write: Callable[[Runtime], WrittenReport]) -> Path:
-    """Write the report of what is judged, and show what it says; returns its path."""
+async def write_report(
+    kind: str, write: Callable[[Runtime], WrittenReport], name: str = ""
+) -> Path:
+    """Write the report of what is judged, and show what it says; returns its path.
+
+    The `name` stands in place of that of the page.
+    """
     async with runtime() as current:
         written = await asyncio.to_thread(write, current)
         page = written.page or written.path
-        key = artifact_key(kind, page.stem.removeprefix(f"{kind}-"))
+        key = artifact_key(kind, name or page.stem.removeprefix(f"{kind}-"))
         where = where_the_report_is(page, current.settings.reports_url)
     await acreate_markdown_artifact(f"{written.markdown}\n\n{where}", key, written.title)
     return written.path
@@ -96,28 +98,16 @@ async def make_candidates(
         return await ask(current, read_gym(file), candidate, units, retry_failed=retry_failed)
 
 
-@task(name="write-judge-review", task_run_name="judge review of {day}", **WRITING)
-async def report_review(file: Path, day: date) -> Path:
-    """Write the rows and the page of what is judged, and show the page; returns its path."""
+@task(name="announce-judge-review", **WRITING)
+async def announce_review(review: str, day: date) -> None:
+    """Emit what a review found that others may wait for."""
+    emit_reviewed(review, day, await _rows_of(review, day))
+
+
+async def _rows_of(review: str, day: date) -> list[ReviewRow]:
     async with runtime() as current:
-        review = await asyncio.to_thread(load_review, file)
-        rows, page = await asyncio.to_thread(_write_review, current, review, day)
-    name = review.file.name
-    # The page is of all reviews of the day.
-    emit_reviewed(name, day, [row for row in rows if row.review == name])
-    await acreate_markdown_artifact(
-        judge_review(day, rows),
-        artifact_key("judge-review", name),
-        f"Judges in use on {day}: keep or reconsider. A person decides.",
-    )
-    return page
-
-
-def _write_review(
-    runtime: Runtime, review: LoadedReview, day: date
-) -> tuple[Sequence[ReviewRow], Path]:
-    rows = store_findings(runtime, review, day)
-    return rows, save_judge_review(day, rows, runtime.settings.reports_dir)
+        with current.session() as session:
+            return [row for row in reviews_of(session, day) if row.review == review]
 
 
 @dataclass(frozen=True)
@@ -131,12 +121,9 @@ class ReconsideredJudge:
 @task(name="list-judges-to-reconsider", **WRITING)
 async def to_reconsider(review: str, day: date) -> list[ReconsideredJudge]:
     """Return the judges in use of a review that a person should decide about."""
-    async with runtime() as current:
-        with current.session() as session:
-            rows = [row for row in reviews_of(session, day) if row.review == review]
     grounds: dict[str, list[str]] = {}
     judge = ""
-    for row in rows:
+    for row in await _rows_of(review, day):
         judge = judge if row.is_alternative else str(row.config["name"])
         if row.recommendation == RECONSIDER:
             grounds.setdefault(judge, []).append(

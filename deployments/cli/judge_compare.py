@@ -1,13 +1,11 @@
 """`judge-gym judge compare` and `judge review`: a judge in use beside its alternatives."""
 
-from dataclasses import asdict
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from deployments.cli.json_output import json_output
 from deployments.cli.options import (
     AsJson,
     Fields,
@@ -23,27 +21,18 @@ from deployments.cli.options import (
 from deployments.cli.output import (
     console,
     errors,
-    say_simulated,
-    show_labels,
-    show_table,
 )
-from deployments.cli.parts_done import report_judging
 from deployments.cli.study import StudyCommand
 from deployments.cli.thresholds import (
     ByVerdict,
     FailUnder,
-    exit_by,
     least_of,
 )
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from judge_gym.calibration.checks import Result
     from judge_gym.judges.reviewing.cases import LoadedReview
-    from judge_gym.store.judges import ReviewRow
 
 
 def compare(
@@ -120,73 +109,24 @@ def review(
     """
     from datetime import UTC
 
-    from deployments.cli.answerers import check_functions
     from judge_gym.design.window_files import day_of
     from judge_gym.judges.reviewing.cases import load_review
+    from judge_gym.judges.reviewing.findings import drift_caution
+    from judge_gym.studies import review as studies
 
     # Errors in files are raised before a server is started.
     loaded = load_review(file)
     of = day.date() if day else day_of(datetime.now(UTC), loaded.file.time_zone)
-    check_functions((judge, file) for judge in loaded.judges.values())
+    study = studies.review(loaded, of)
     if plan:
-        _plan_review(loaded, of)
-        return
-    report_judging(lambda _: loaded.asked(of))
-    page, rows = _run_review(file, loaded, of, retry_failed=retry_failed)
-    console.plain(f"Page: {page.resolve()}")
-    if as_json:
-        json_output.give([asdict(row) for row in rows])
-    if by_verdict:
-        exit_by(map(_result_of, rows))
-
-
-def _result_of(row: "ReviewRow") -> "Result":
-    """Return what a review's finding is to an exit code."""
-    from judge_gym.calibration.checks import Result
-    from judge_gym.store.judges import RECONSIDER
-
-    if row.recommendation == RECONSIDER:
-        return Result.FAILS
-    return Result.INCONCLUSIVE if any(_open(row)) else Result.PASSES
-
-
-def _plan_review(loaded: "LoadedReview", of: date) -> None:
-    from deployments.cli.estimates import show_judging
-    from judge_gym.judges.reviewing.findings import drift_caution
-
-    for caution in drift_caution(loaded.cases, loaded.file.margins):
-        errors.warn(caution, soft_wrap=True)
-    show_labels((case.judge.name, case.labels) for case in loaded.cases)
-    show_judging(f"Estimate for the review {loaded.file.name} of {of}", loaded.asked(of))
-
-
-def _run_review(
-    file: Path, loaded: "LoadedReview", of: date, *, retry_failed: bool
-) -> "tuple[Path, list[ReviewRow]]":
-    from deployments.cli.environment import (
-        database,
-        prepare_environment,
-        run_flow,
-        simulator_for,
-    )
-    from judge_gym.store.judges import reviews_of
-
-    rows: list[ReviewRow] = []
-
-    def show() -> None:
-        with database() as session:
-            rows.extend(row for row in reviews_of(session, of) if row.review == loaded.file.name)
-        _show_review(rows)
-
-    show_labels((case.judge.name, case.labels) for case in loaded.cases)
-    prepare_environment()
-    if reused := _reused(loaded, of):
+        for caution in drift_caution(loaded.cases, loaded.file.margins):
+            errors.warn(caution, soft_wrap=True)
+    elif reused := _reused(loaded, of):
         console.plain(reused)
-    simulated = simulator_for(
-        model for judge in loaded.judges.values() for model in judge.answerers
-    )
-    page = run_flow("judge_review", show, simulated, file=file, day=of, retry_failed=retry_failed)
-    return Path(page), rows
+    options = StudyCommand([file] * len(study.judges), plan, retry_failed, as_json)
+    parameters = {"file": file, "day": of, "retry_failed": retry_failed}
+    if ended := options.run_by_flow(study, "judge_review", parameters):
+        ended.exit(by_verdict=by_verdict)
 
 
 def _reused(loaded: "LoadedReview", of: date) -> str:
@@ -206,58 +146,6 @@ def _reused(loaded: "LoadedReview", of: date) -> str:
         f"{stored} of {counted(wanted, 'judgement')} of {of} are stored by an earlier run and "
         "reused. For new answers, name another day with --date."
     )
-
-
-def _show_review(rows: "list[ReviewRow]") -> None:
-    show_table(
-        "Judges in use and their alternatives",
-        ("judge", "alternative", "recommendation", "moved", "why"),
-        [
-            (
-                row.figures["judge"],
-                row.figures["alternative"] or "its last review",
-                row.recommendation,
-                _who_moved(row),
-                row.reason,
-            )
-            for row in rows
-        ],
-    )
-    in_use = [row for row in rows if not row.is_alternative]
-    if len(in_use) > 1:
-        show_table(
-            "Judges in use",
-            ("judge", "recommendation", "verdict"),
-            [
-                (row.figures["judge"], row.recommendation, row.figures.get("verdict") or "")
-                for row in in_use
-            ],
-        )
-    for row in in_use:
-        for why in _open(row):
-            console.plain(f"{row.figures['judge']}: {why}")
-    console.print("Nothing was changed: a person decides.")
-    if any(row.simulated for row in rows):
-        say_simulated()
-
-
-def _who_moved(row: "ReviewRow") -> str:
-    """Return who moved, and why that is open where it is."""
-    moved = row.figures.get("moved") or {}
-    why = moved.get("open")
-    return f"{moved['who']} ({why})" if why else moved.get("who", "")
-
-
-def _open(row: "ReviewRow") -> "Iterator[str]":
-    """Yield what the data cannot tell of a judge in use, each of which exits with 3."""
-    from judge_gym.calibration.verdict import CalibrationVerdict
-
-    if row.figures.get("verdict") == CalibrationVerdict.CANNOT_TELL.words:
-        lacking = row.figures["missing"]
-        why = f", as {counted(lacking, 'judgement')} are missing" if lacking else ""
-        yield f"cannot tell whether it may be used{why}."
-    if missing := (row.figures.get("moved") or {}).get("anchors_missing", 0):
-        yield f"too few texts to tell who moved: add {counted(missing, 'text')}."
 
 
 def _decide_gate(
@@ -310,7 +198,7 @@ def decide(
     from judge_gym.design.window_files import day_of
     from judge_gym.judges.files import is_judge_file
     from judge_gym.judges.reviewing.findings import save_decision
-    from judge_gym.report.judge_review import save_judge_review
+    from judge_gym.report.judge_review import review_report
     from judge_gym.settings import settings
 
     if not by.strip():
@@ -325,5 +213,5 @@ def decide(
     with database() as session:
         where = {"flow_run": "terminal"}
         rows = save_decision(session, loaded.name, of, judge, decision, by, reason, **where)
-        page = save_judge_review(of, rows, settings().reports_dir)
-    console.plain(f"Page: {page.resolve()}")
+        page = review_report(loaded.name, of, rows).save(settings().reports_dir).path
+    console.plain(f"Page: {page}")

@@ -235,8 +235,9 @@ class EndedStudy(Generic[T]):
         """Print what is left to print, then raise or exit by thresholds, and by the verdict."""
         least = self.options.thresholds
         checks = held(self.report.figures, least or {})
-        if self.options.as_json:
-            value: dict[str, Any] = self.report.value
+        value = self.report.value
+        # A list has no place for what stopped the study, which is printed then.
+        if self.options.as_json and not (self.stopped and isinstance(value, list)):
             if least:
                 from judge_gym.report.judge_study import check_value
 

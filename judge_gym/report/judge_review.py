@@ -1,35 +1,78 @@
 """The page of a day's reviews of judges in use."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from judge_gym.calibration.checks import Result, span
 from judge_gym.calibration.comparisons import FIGURE_NAMES
+from judge_gym.calibration.verdict import CalibrationVerdict
+from judge_gym.counting import counted
+from judge_gym.errors import StoreError
 from judge_gym.formats import ABSENT
 from judge_gym.metrics.estimate import estimate_from
 from judge_gym.report.criteria import Criteria, criteria_of
-from judge_gym.report.files import ENVIRONMENT, write_page
-from judge_gym.report.markdown import A_PERSON_DECIDES, decision_text, judged
+from judge_gym.report.judge_study import StudyPage, StudyReport
+from judge_gym.report.markdown import A_PERSON_DECIDES, decision_text, judge_review, judged
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.table import Row, Table, marks_of
+from judge_gym.report.table import Row, Table, marks_of, plain_table
 from judge_gym.report.trust import MOST_TILES, Tile
-from judge_gym.store.judges import ReviewRow
+from judge_gym.store.judges import RECONSIDER, ReviewRow
 
 _DRIFT, _BIAS = "score_drift", "agreement_bias"
 """Metrics in points of 100 that the picture has."""
 _EARLIER = ("since its last review", "since its first review")
 
 
-def save_judge_review(day: date, rows: Sequence[ReviewRow], folder: Path) -> Path:
-    """Write `judge_review_YYYY-MM-DD.html`; returns its path.
+def review_report(
+    review: str, day: date, rows: Sequence[ReviewRow]
+) -> StudyReport[Sequence[ReviewRow]]:
+    """Return the report of a review, whose page `judge_review_YYYY-MM-DD` is of all of the day.
 
-    Another day's page is another file. Raises `ReportError` when the folder cannot be written to.
+    Raises `StoreError` if none of the `rows` is of it.
     """
-    path = folder / f"judge_review_{day.isoformat()}.html"
-    return write_page(path, judge_review_page(day, rows))
+    own = [row for row in rows if row.review == review]
+    if not own:
+        raise StoreError(f"Nothing is stored of review {review} on {day}.", "Run it first.")
+    in_use = [row for row in own if not row.is_alternative]
+    page = StudyPage(
+        stem=f"judge_review_{day.isoformat()}",
+        title=f"Judge review of {day.isoformat()}",
+        found=" ".join(f"{row.figures['judge']}: {row.recommendation}." for row in in_use),
+        tables=[
+            _overview(own, of_one=True),
+            *([_in_use(in_use)] if len(in_use) > 1 else []),
+        ],
+        sentences=[
+            *(f"{row.figures['judge']}: {why}" for row in in_use for why in _open(row)),
+            "Nothing was changed: a person decides.",
+        ],
+        simulated=any(row.simulated for row in own),
+        files=(),
+        told=judge_review(day, rows),
+        template="judge_review.html.j2",
+        shown=_shown(rows),
+    )
+    value = [asdict(row) for row in own]
+    return StudyReport(own, page, value, results=list(map(_result_of, own)))
+
+
+def _result_of(row: ReviewRow) -> Result:
+    """Return what a review's finding is to an exit code."""
+    if row.recommendation == RECONSIDER:
+        return Result.FAILS
+    return Result.INCONCLUSIVE if any(_open(row)) else Result.PASSES
+
+
+def _open(row: ReviewRow) -> Iterator[str]:
+    """Yield what the data cannot tell of a judge in use, each of which exits with 3."""
+    if row.figures.get("verdict") == CalibrationVerdict.CANNOT_TELL.words:
+        lacking = row.figures["missing"]
+        why = f", as {counted(lacking, 'judgement')} are missing" if lacking else ""
+        yield f"cannot tell whether it may be used{why}."
+    if missing := (row.figures.get("moved") or {}).get("anchors_missing", 0):
+        yield f"too few texts to tell who moved: add {counted(missing, 'text')}."
 
 
 @dataclass(frozen=True)
@@ -44,21 +87,20 @@ class _Section:
     criteria: Criteria
 
 
-def judge_review_page(day: date, rows: Sequence[ReviewRow]) -> str:
-    """Return the page; equal rows give equal text."""
+def _shown(rows: Sequence[ReviewRow]) -> dict[str, Any]:
+    """Return what the page shows, of all reviews of the day; equal rows give equal values."""
     whole = all(row.simulated for row in rows)
-    return ENVIRONMENT.get_template("judge_review.html.j2").render(
-        day=day,
-        simulated=any(row.simulated for row in rows),
-        whole=whole,
-        marks_beside=lambda simulated: () if whole else marks_of(simulated, imported=False),
-        decides=A_PERSON_DECIDES,
-        decision_text=decision_text,
-        tiles=_tiles(rows),
-        overview=_overview(rows),
-        drawing=_drawing(rows),
-        sections=[_section(row) for row in rows],
-    )
+    return {
+        "simulated": any(row.simulated for row in rows),
+        "whole": whole,
+        "marks_beside": lambda simulated: () if whole else marks_of(simulated, imported=False),
+        "decides": A_PERSON_DECIDES,
+        "decision_text": decision_text,
+        "tiles": _tiles(rows),
+        "overview": _overview(rows),
+        "drawing": _drawing(rows),
+        "sections": [_section(row) for row in rows],
+    }
 
 
 def _tiles(rows: Sequence[ReviewRow]) -> list[Tile]:
@@ -73,28 +115,50 @@ def _tiles(rows: Sequence[ReviewRow]) -> list[Tile]:
     return tiles
 
 
-def _overview(rows: Sequence[ReviewRow]) -> Table:
+def _overview(rows: Sequence[ReviewRow], *, of_one: bool = False) -> Table:
+    """Return what is recommended of each judge, and unless all is `of_one` review, of which."""
+    columns = ("judge in use", "alternative", "recommendation", "moved", "why", "review")
+    shown = columns[:-1] if of_one else columns
+    cells = [
+        (
+            row.figures["judge"],
+            row.figures["alternative"] or "its last review",
+            row.recommendation,
+            _who_moved(row),
+            row.reason,
+            row.review,
+        )
+        for row in rows
+    ]
     return Table(
         "Judges in use, and their alternatives",
         "Reconsider: an interval shows that the judge has changed, or that an alternative is "
         "better or cheaper. Keep: none does.",
-        ("judge in use", "alternative", "recommendation", "why", "review"),
+        shown,
         tuple(
-            Row(
-                (
-                    row.figures["judge"],
-                    row.figures["alternative"] or "its last review",
-                    row.recommendation,
-                    row.reason,
-                    row.review,
-                ),
-                link=f"#judge-{place}",
-            )
-            for place, row in enumerate(rows, start=1)
+            Row(of_row[: len(shown)], link=f"#judge-{place}")
+            for place, of_row in enumerate(cells, start=1)
         ),
-        words=5,
+        words=len(shown),
         simulated=any(row.simulated for row in rows),
     )
+
+
+def _who_moved(row: ReviewRow) -> str:
+    """Return who moved, and why that is open where it is."""
+    moved = row.figures.get("moved") or {}
+    why = moved.get("open")
+    return f"{moved['who']} ({why})" if why else moved.get("who", "")
+
+
+def _in_use(rows: Sequence[ReviewRow]) -> Table:
+    """Return the verdict on each judge in use."""
+    return plain_table(
+        "Judges in use",
+        ("judge", "recommendation", "verdict"),
+        [(row.figures["judge"], row.recommendation, row.figures.get("verdict") or "")
+         for row in rows],
+    )  # fmt: skip
 
 
 def _section(row: ReviewRow) -> _Section:

@@ -50,6 +50,8 @@ class StudyPage:
     """The path of what the study made elsewhere, such as a certificate."""
     more: Sequence[Table] = ()
     """Tables that a template of its own shows further down, and a command only with `--all`."""
+    told: str = ""
+    """The page as Markdown, where that is more than what was found, tables and notes."""
     template: str = "judge_study.html.j2"
     """What renders the page; one of its own may show more, such as a drawing."""
     shown: Mapping[str, Any] = field(default_factory=dict)
@@ -63,6 +65,8 @@ class StudyPage:
     @property
     def markdown(self) -> str:
         """The same for a page that shows Markdown."""
+        if self.told:
+            return self.told
         parts = [escaped(self.found)]
         for table in self.tables:
             parts += (
@@ -82,7 +86,7 @@ class StudyReport(Generic[T]):
     """What it reports, such as scored items."""
     page: StudyPage
     value: Any
-    """The same for programs; written beside the page unless the study makes a file of its own."""
+    """The same for programs; written beside the page if that is one of its files."""
     others: Mapping[str, str] = field(default_factory=dict)
     """More files beside the page, by what their names end in."""
     results: Sequence[Result] = ()
@@ -98,7 +102,7 @@ class StudyReport(Generic[T]):
 
     def save(self, folder: Path) -> WrittenReport:
         """Write its files; raises as `save_study`."""
-        value = None if self.page.where else self.value
+        value = self.value if f"{self.page.stem}.json" in self.page.files else None
         stem = self.page_in(folder).stem
         files = [f"{stem}{name.removeprefix(self.page.stem)}" for name in self.page.files]
         page = replace(self.page, stem=stem, files=files)

@@ -37,6 +37,8 @@ class Study(Generic[T]):
     """What is stored of what was found, once its report is saved."""
     begin: Callable[[Runtime], object] = lambda _: None
     """What comes before the first judgement."""
+    artifact: str = ""
+    """What its report is called in Prefect, where that is not as its page."""
     perturbing: tuple[Perturber, Sequence[Rewriting]] | None = None
     """The model that changes texts first, and how."""
     changed: Callable[[Session, bool], Sequence[Item]] | None = None

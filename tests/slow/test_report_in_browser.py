@@ -21,7 +21,7 @@ from judge_gym.judges.benchmarking import load_set, report_of
 from judge_gym.model_names import Answered
 from judge_gym.report.alignment import alignment_report
 from judge_gym.report.benchmark import benchmark_report
-from judge_gym.report.judge_review import save_judge_review
+from judge_gym.report.judge_review import review_report
 from judge_gym.report.judge_study import StudyPage, save_study
 from judge_gym.report.page import read_report, save_report
 from judge_gym.report.scopes import evidence_link
@@ -188,7 +188,7 @@ def review(tmp_path: Path) -> Path:
     judge = RubricJudge(name="one", model="sim/good-1", task="Mark it.", criteria=(criterion,))
     row = ReviewRow("r", "It was cheap.", figures, "reconsider", "It moved.", True,
                     judge.record.config)  # fmt: skip
-    return save_judge_review(date(2026, 1, 2), [row], tmp_path)
+    return review_report("r", date(2026, 1, 2), [row]).save(tmp_path).path
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from judge_gym.judges.calibrating.texts import Texts, changed_texts
 from judge_gym.judges.reviewing.cases import ReviewCase, load_review
 from judge_gym.judges.reviewing.findings import Said, drift_caution, review_findings
 from judge_gym.model_names import Answered
-from judge_gym.report.judge_review import judge_review_page
+from judge_gym.report.judge_review import review_report
 from judge_gym.report.markdown import judge_review
 from judge_gym.store.judges import ReviewRow
 from support.judge_results import a_result
@@ -177,7 +177,7 @@ def test_verdicts_are_compared_as_verdicts():
     assert other.reason == "It is nearer to what is known: -0.2, 95% interval -0.33 to -0.0704."
 
 
-def test_a_page_shows_names_and_reasons_as_they_are():
+def test_a_page_shows_names_and_reasons_as_they_are(tmp_path):
     name = "<script>|**a**\nb"
     figures = {
         "judge": name, "alternative": None, "since": None, "checks": [], "figures": [],
@@ -190,7 +190,7 @@ def test_a_page_shows_names_and_reasons_as_they_are():
     assert r"Past decision: \[x\](y)" in page
     assert "Judgements: 2 scored, 1 missing." in page
     assert "**SIMULATED**" in page
-    shown = judge_review_page(date(2026, 1, 2), [row])
+    shown = review_report("r", date(2026, 1, 2), [row]).save(tmp_path).path.read_text()
     assert "&lt;script&gt;|**a**" in shown
     assert name not in shown
     assert "It has figures." in shown
