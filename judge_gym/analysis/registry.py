@@ -106,6 +106,13 @@ class FigureTable:
     in_terminal: bool = True
     only_if_nonzero: bool = False
 
+    def __post_init__(self) -> None:
+        if self.question not in (keys := [question.key for question in QUESTIONS]):
+            raise ValueError(
+                f"The table {self.title!r} has the question {self.question!r}. Use one of "
+                f"{', '.join(keys)}."
+            )
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the figures."""

@@ -89,9 +89,9 @@ def _differs(estimate: Estimate) -> bool:
 def _shown(estimate: Estimate) -> str:
     if estimate.estimate is None:
         return ABSENT
-    value = f"{estimate.estimate:+.2f}"
+    value = f"{estimate.estimate:+z.2f}"
     if estimate.lower is not None and estimate.upper is not None:
-        value += f" [{estimate.lower:+.2f}, {estimate.upper:+.2f}]"
+        value += f" [{estimate.lower:+z.2f}, {estimate.upper:+z.2f}]"
     return f"{value} *" if _differs(estimate) else value
 
 

@@ -6,6 +6,7 @@ says which. The prompts are the same every time, so these are not lucky draws.
 
 import json
 import re
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
@@ -51,6 +52,8 @@ def test_the_headlines_and_the_next_steps_are_printed_and_the_report_written(dem
     page = reports[0].read_text()
     assert "simulated" in page.lower()
     assert "polarization" in page.lower()
+    ids = Counter(re.findall(r'\sid="([^"]+)"', page))
+    assert [name for name, count in ids.items() if count > 1] == []
 
 
 def test_the_readme_shows_what_the_demo_prints(demo: Demo) -> None:
