@@ -11,13 +11,13 @@ from judge_gym.calibration.design import Perturber
 from judge_gym.counting import SIMULATED_COST, counted
 from judge_gym.design.plans import Budget
 from judge_gym.formats import dollars, duration
-from judge_gym.gyms.use import Use
 from judge_gym.judges import ModelJudge
 from judge_gym.judges.aligning.loading import LoadedAlignment
 from judge_gym.judges.aligning.planning import AlignmentPlan
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.planning import judging_warnings, plan_judging, plan_perturbing
+from judge_gym.judges.use import Use
 from judge_gym.lab.planning import Plan, PlanLine
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.model_names import is_simulated_model, is_simulated_provider

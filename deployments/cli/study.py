@@ -24,8 +24,8 @@ from judge_gym.writable import check_reports
 
 if TYPE_CHECKING:
     from judge_gym.errors import JudgeGymError
-    from judge_gym.gyms.use import Use
     from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.judges.use import Use
     from judge_gym.model_names import Answered
     from judge_gym.report.judge_study import StudyReport
     from judge_gym.report.table import Table

@@ -11,9 +11,9 @@ from pydantic import Field
 from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
 from judge_gym.gyms.searching import SEARCHES, Ranking, Unavailable, fused
-from judge_gym.gyms.use import models_of
 from judge_gym.judges import Item, JudgeResult, load_judge
 from judge_gym.judges.calibrating.judging import Asked, results_of
+from judge_gym.judges.use import models_of
 from judge_gym.runtime import Runtime
 from judge_gym.store.judges import item_costs
 

@@ -16,10 +16,10 @@ from pydantic import Field, model_validator
 from judge_gym.answers.readability import kind_of
 from judge_gym.design.fields import Frozen, Legal, Slug
 from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
-from judge_gym.gyms.use import Use, joined, use_of_judge
 from judge_gym.judges import Item
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.judging import judge_missing
+from judge_gym.judges.use import Use, joined, use_of_judge
 from judge_gym.records.items import LONGEST_TEXT
 from judge_gym.runtime import Runtime
 

@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 
 from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
 from judge_gym.gyms.similarity import trigram_similarity, word_overlap
-from judge_gym.gyms.use import models_of
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.judging import Asked, results_of
+from judge_gym.judges.use import models_of
 from judge_gym.runtime import Runtime
 from judge_gym.store.judges import item_costs
 

@@ -14,10 +14,10 @@ from judge_gym.evidence.typed_rows import TypedRows
 from judge_gym.gyms.base import Candidate, Case, Gym, Output
 from judge_gym.gyms.comparing import CandidateComparison, comparisons, means
 from judge_gym.gyms.files import load_gym
-from judge_gym.gyms.use import Use, joined, use_of_judge
 from judge_gym.judges import Item, Judge, JudgeResult, RubricJudge, load_judge
 from judge_gym.judges.calibrating.assessing import points_of
 from judge_gym.judges.calibrating.judging import Asked, results_of
+from judge_gym.judges.use import Use, joined, use_of_judge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import to_points

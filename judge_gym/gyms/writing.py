@@ -15,8 +15,8 @@ from judge_gym.asking.estimating import estimate, per_call
 from judge_gym.asking.questions import End, Question, Turns, seed_source
 from judge_gym.design.plans import Budget
 from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text
-from judge_gym.gyms.use import Use
 from judge_gym.judges.own_judges import load_function
+from judge_gym.judges.use import Use
 from judge_gym.planted.families import served
 from judge_gym.prompts import render, template_hash
 from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable

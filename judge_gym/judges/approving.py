@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.budgeting import spender_of
+from judge_gym.asking.budgeting import Spender, spender_of
 from judge_gym.calibration.design import Perturber
 from judge_gym.judges import ModelJudge
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.planning import plan_judging, plan_perturbing
+from judge_gym.judges.use import Use
 from judge_gym.lab.approving import SpendingLine, SpendingPlan
 from judge_gym.runtime import Runtime
 from judge_gym.store.decisions import approved
@@ -56,5 +57,41 @@ def plan_study(
         judges=tuple(sorted({one.judge.name for one in judgings})),
         unpriced=tuple(sorted(unpriced)),
         spent_usd=spent(session, Scope(sweep="", shared_keys=tuple(dict.fromkeys(keys)))).cost_usd,
+        approved=approved(session, called),
+    )
+
+
+def plan_of_uses(
+    session: Session,
+    called: str,
+    part: str,
+    uses: Sequence[Use],
+    spenders: Sequence[Spender],
+    judges: tuple[str, ...],
+    over_usd: float,
+) -> SpendingPlan:
+    """Return what a study such as "Gym apply" still spends, given who will use what."""
+    asked = [use for use in uses if use.calls and use.model is not None]
+    unpriced = {
+        use.model or use.name for use in asked if use.used is None or use.used.cost_usd is None
+    }
+    keys = tuple(dict.fromkeys(key for one in spenders for key in one.keys))
+    return SpendingPlan(
+        called=called,
+        subject=called,
+        over_usd=over_usd,
+        lines=tuple(
+            SpendingLine(
+                part,
+                use.name,
+                use.model or "of its own",
+                use.calls,
+                use.used.cost_usd if use.used else None,
+            )
+            for use in asked
+        ),
+        judges=judges,
+        unpriced=tuple(sorted(unpriced)),
+        spent_usd=spent(session, Scope(sweep="", shared_keys=keys)).cost_usd,
         approved=approved(session, called),
     )

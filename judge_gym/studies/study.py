@@ -7,10 +7,10 @@ from typing import Generic, TypeVar
 from sqlalchemy.orm import Session
 
 from judge_gym.calibration.design import Perturber
-from judge_gym.gyms.use import Use
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.calibrating.judging import Asked, criticisms
 from judge_gym.judges.calibrating.texts import Rewriting
+from judge_gym.judges.use import Use
 from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import StudyReport
 from judge_gym.report.table import Table

@@ -7,11 +7,11 @@ from sqlalchemy.orm import Session
 
 from judge_gym.asking.budgeting import plan_warnings, spender_of
 from judge_gym.asking.estimating import UsageEstimate, estimate, in_all, per_call
-from judge_gym.gyms.approving import plan_of_uses
-from judge_gym.gyms.use import Use, use_of_judge
 from judge_gym.judges import ModelJudge
+from judge_gym.judges.approving import plan_of_uses
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.planning import plan_judging
+from judge_gym.judges.use import Use, use_of_judge
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.llm.providers import Providers
 from judge_gym.panel import prompting
