@@ -180,8 +180,9 @@ def _widened_to_repeats(estimate: Estimate, scores: Scores) -> Estimate:
     means = np.array([points.mean() for points in runs])
     missed = np.array([2 * points.var(ddof=1) for points in runs])
     apart = 2 * float(means.var(ddof=1) + np.mean([points.var() for points in runs]))
-    first = np.array([points[:1] for points in runs])
-    low, high = worst_and_best(missed, share_differing(first, first), apart)
+    # Of all runs, as `apart` is: the first ones alone may all be the same.
+    every = np.concatenate(runs)[:, None]
+    low, high = worst_and_best(missed, share_differing(every, every), apart)
     method = f"{estimate.method}, or Wilson's of items not repeated"
     return replace(
         estimate, lower=min(estimate.lower, low), upper=max(estimate.upper, high), method=method

@@ -99,11 +99,11 @@ def test_a_point_of_a_picture_leads_to_the_answers_behind_it(page: Path, browser
     browser.open(page.as_uri(), "Can it be trusted?", "3 of 3 items, 30 judgements")
     assert "What stage is this?" not in browser.text()
     # A cell of the map: an item and two families.
-    browser.value(click.format('#polarization-item-by-item a[href^="#document-"]'))
+    browser.value(click.format('#plot-polarization-item-by-item a[href^="#document-"]'))
     browser.shows("families alpha and beta", f"What stage is this? {HOSTILE}")
     # A claim: all judgements of its concept; again, after another filter.
     for _ in range(2):
-        browser.value(click.format("#the-claims-beside-their-margins a"))
+        browser.value(click.format("#plot-the-claims-beside-their-margins a"))
         shown = browser.shows("3 of 3 items, 30 judgements")
         assert "families" not in shown[shown.index("30 judgements") :][:40]
         browser.value(f"document.querySelector('#filter [name=judge]').value = {json.dumps(BETA)}")

@@ -91,6 +91,15 @@ def test_discrimination_is_the_icc_of_runs(rng):
     assert reliability_of_mean(constant, 3).estimate is None
 
 
+def test_first_runs_that_are_all_the_same_do_not_keep_later_ones_from_counting(rng):
+    # means 50, 60, 40; MSB = 3·(0² + 10² + 10²)/2 = 300, MSW = (0 + 150 + 150)/6 = 50
+    runs = [[50, 50, 50], [50, 65, 65], [50, 35, 35]]
+    found = discrimination(scores(runs), rng)
+    assert found.estimate == pytest.approx((300 - 50) / (300 + 2 * 50))
+    assert found.lower is not None and found.upper is not None
+    assert found.lower <= found.estimate <= found.upper
+
+
 def test_runs_agree_pair_by_pair():
     # item 0: |0-10|, |0-30|, |10-30|: one of three; item 1: the one pair is 10.5 apart
     found = runs_near(scores([[0, 10, 30], [40, 50.5], [7]]))
