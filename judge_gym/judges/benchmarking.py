@@ -25,11 +25,11 @@ from judge_gym.calibration.checks import Check
 from judge_gym.calibration.verdict import CalibrationDecision
 from judge_gym.design.config import corpus_digest
 from judge_gym.errors import ConfigError
-from judge_gym.judges import Item, Judge, JudgeResult, load_judge
+from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.benchmark_checks import benchmark_checks, decide_benchmark
 from judge_gym.judges.calibrating.assessing import points_of
 from judge_gym.judges.calibrating.judging import results_of
-from judge_gym.judges.files import JudgeSource, check_given, named
+from judge_gym.judges.files import JudgeSource, load_apart
 from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
@@ -122,19 +122,9 @@ def load_set(file: Path, mapping: Path, limit: int | None = None) -> BenchmarkSe
 
 def load_judges(sources: Sequence[JudgeSource], chosen: BenchmarkSet) -> list[Judge]:
     """Read judges; raises `ConfigError` for none, one that does not fit, and two of one name."""
-    check_given(sources, f"Benchmark {chosen.benchmark.name}")
-    judges: list[Judge] = []
-    for source in sources:
-        judge = load_judge(source)
+    judges: list[Judge] = [*load_apart(sources, f"Benchmark {chosen.benchmark.name}")]
+    for judge in judges:
         check_judge(judge, chosen)
-        for other in judges:
-            if judge.key == other.key or judge.name == other.name:
-                raise ConfigError(
-                    f"{named(source)} is judge {judge.name!r}, and there is {other.name!r} "
-                    "already.",
-                    "Name each judge once, and give different ones different names.",
-                )
-        judges.append(judge)
     return judges
 
 

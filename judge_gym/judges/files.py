@@ -78,6 +78,23 @@ def check_given(sources: Sequence[JudgeSource], called: str) -> None:
         raise ConfigError(f"{called} has no judge.", "Name a judge file, or give a judge as JSON.")
 
 
+def load_apart(sources: Sequence[JudgeSource], called: str) -> list[AnyJudge]:
+    """Read the judges of a study; raises `ConfigError` for none, and for two of one name."""
+    check_given(sources, called)
+    judges: list[AnyJudge] = []
+    for source in sources:
+        judge = load_judge(source)
+        for other in judges:
+            if judge.key == other.key or judge.name == other.name:
+                raise ConfigError(
+                    f"{named(source)} is judge {judge.name!r}, and there is {other.name!r} "
+                    "already.",
+                    "Name each judge once, and give different ones different names.",
+                )
+        judges.append(judge)
+    return judges
+
+
 def _read(path: Path, depth: int) -> AnyJudge:
     return judge_in(read_tree(path), depth)
 

@@ -44,7 +44,8 @@ def _found(lift: Lift) -> str:
         return f"{lift.judge}: no lift, {of.reason}."
     side = side_of_0(of)
     if not (side and _differs(of)):
-        return f"No lift is shown of {lift.judge}: {shown}."
+        why = f" ({of.reason})" if of.reason else ""
+        return f"No lift is shown of {lift.judge}: {shown}{why}."
     moved = "raise" if side > 0 else "lower"
     return f"Injections {moved} the scores of {lift.judge}: lift {shown}."
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from judge_gym.counting import counted
-from judge_gym.judges import load_judge
 from judge_gym.judges.calibrating.judging import Asked
-from judge_gym.judges.files import check_given
+from judge_gym.judges.files import load_apart
 from judge_gym.judges.injection import Lift, product_lifts, read_attempts
 from judge_gym.report.injection import PRODUCT_SCALE, injection_report
 from judge_gym.report.judge_study import StudyReport
@@ -15,9 +14,8 @@ from judge_gym.studies.study import Study
 
 
 def injection(judges: Sequence[Path], items: Path) -> Study[Sequence[Lift]]:
-    """Read judges and pairs of texts; raises as `load_judge` and `read_attempts`."""
-    check_given(judges, f"Injections of {items.name}")
-    loaded = [load_judge(file) for file in judges]
+    """Read judges and pairs of texts; raises as `load_apart` and `read_attempts`."""
+    loaded = load_apart(judges, f"Injections of {items.name}")
     clean, attacked = read_attempts(items)
     texts = [*clean, *attacked]
     for judge in loaded:

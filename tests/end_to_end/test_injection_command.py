@@ -45,3 +45,6 @@ def test_a_product_judge_is_tested_on_pairs_of_ones_own(command: CommandLine) ->
     assert table["judgements"][-1] == "1"
     assert command("judge", "injection", "--items", pairs).code == 2
     assert command(*asked, "--model", "sim/calm-1").code == 2
+    twice = command(*asked[:4], "--judge", judge, *asked[4:])
+    assert twice.code == 2
+    assert "there is 'own' already" in " ".join(twice.errors.split())

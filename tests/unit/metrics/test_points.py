@@ -96,7 +96,8 @@ def test_first_runs_that_are_all_the_same_do_not_keep_later_ones_from_counting(r
     runs = [[50, 50, 50], [50, 65, 65], [50, 35, 35]]
     found = discrimination(scores(runs), rng)
     assert found.estimate == pytest.approx((300 - 50) / (300 + 2 * 50))
-    assert found.lower is not None and found.upper is not None
+    assert found.lower is not None
+    assert found.upper is not None
     assert found.lower <= found.estimate <= found.upper
 
 
