@@ -115,7 +115,7 @@ class Evaluation:
             for heading, names in (
                 ("Less error than the best single rater", better),
                 ("More error than the best single rater", worse),
-                ("Inconclusive", still_open),
+                ("Not shown to err less or more than the best single rater", still_open),
             )
             if names
         )
