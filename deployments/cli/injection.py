@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from deployments.cli.json_output import json_output
 from deployments.cli.options import AsJson, PlanOnly, RetryFailed
 from deployments.cli.output import command, console
-from deployments.cli.study import StudyCommand, show_report
+from deployments.cli.study import EndedStudy, StudyCommand
 from judge_gym.errors import ConfigError
 from judge_gym.shipped import DEPLOYMENTS
 
@@ -86,11 +85,10 @@ def _run_suite(file: Path, *, retry_failed: bool, as_json: bool) -> None:
         lifts = injection_lifts(session, loaded)
     others = f"Other tables of the sweep: {command()} analyse figures {loaded.name}"
     report = injection_report(lifts, loaded.name, SUITE_SCALE, [others])
-    page = report.save(settings().reports_dir)
-    show_report(report)
-    console.plain(f"Page: {page.path}")
-    if as_json:
-        json_output.give(report.value)
+    options = StudyCommand([], plan=False, retry_failed=retry_failed, as_json=as_json)
+    ended = EndedStudy(report, report.save(settings().reports_dir).path, None, options)
+    ended.show()
+    ended.exit()
     check_failed_work(loaded.name)
 
 

@@ -123,7 +123,7 @@ class StudyCommand:
         if not self._agreed(study):
             return False
         check_reports(settings().reports_dir)
-        if study.changed or any(one.items for one in study.asked):
+        if any(one.items for one in study.asked):
             report_judging(study.to_judge)
         return True
 

@@ -15,9 +15,9 @@ SUITE_SCALE = "on the 0-1 scale (1: from the first stage to the last)"
 
 
 def injection_report(
-    lifts: Sequence[Lift], name: str, scale: str, judgements: Sequence[str]
+    lifts: Sequence[Lift], name: str, scale: str, others: Sequence[str] = ()
 ) -> StudyReport[Sequence[Lift]]:
-    """Return the report of these lifts, each `scale`; `judgements` say where there are more."""
+    """Return the report of these lifts, each `scale`; `others` are sentences besides."""
     overall = [one for one in lifts if one.setting is None and not one.attack]
     stem = stem_of("injection", name)
     page = StudyPage(
@@ -29,7 +29,7 @@ def injection_report(
             f"Lift: score of a text with an injection minus its score without, {scale}, with 95% "
             "intervals over pairs. *: differs from 0, p < 0.05, after Holm's correction over a "
             "judge's settings or its kinds of injection.",
-            *judgements,
+            *others,
         ],
         simulated=any(one.simulated for one in lifts),
         files=(f"{stem}.json",),

@@ -27,7 +27,7 @@ def injection(judges: Sequence[Path], items: Path) -> Study[Sequence[Lift]]:
             lifts = [
                 lift for judge in loaded for lift in product_lifts(session, judge, clean, attacked)
             ]
-        return injection_report(lifts, items.stem, PRODUCT_SCALE, [])
+        return injection_report(lifts, items.stem, PRODUCT_SCALE)
 
     return Study(
         noun="injection",
