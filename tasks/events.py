@@ -4,6 +4,7 @@
 |---|---|---|
 | `judge-gym.run.failed` | the flow run | flow, flow_run_id, sweep, message, remedy |
 | `judge-gym.budget.stopped` | the flow run | the same |
+| `judge-gym.run.suspended` | the flow run | nothing |
 | `judge-gym.analysis.finished` | `judge-gym.sweep.<name>` | analysis_run, simulated, conclusions |
 | `judge-gym.window.collected` | `judge-gym.window.<id>` | window, kept, kept_out by reason |
 | `judge-gym.window.empty` | `judge-gym.window.<id>` | window, message, remedy, kept_out by reason |
@@ -15,6 +16,9 @@
 A served model is the one that a provider names as the author of an answer. Its change is emitted
 when the run that saw it ends, with the model and the tags of the experiments that it answered. A
 killed run emits nothing.
+
+A run has suspended when it waits for a person and its process ends. The automations for lost runs
+need that: Prefect takes a last heartbeat after `Suspended` for a sign that the run is at work.
 
 `conclusions` counts the findings by their conclusion. A judge has drifted if a review finds that it
 judges other than at an earlier review, by more than the margin of the review's file. A judge to

@@ -5,7 +5,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from prefect.client.orchestration import get_client
-from prefect.exceptions import ObjectNotFound
+from prefect.events import emit_event
+from prefect.events.related import tags_as_related_resources
+from prefect.exceptions import ObjectNotFound, Pause
 from prefect.runtime import flow_run
 from prefect.variables import Variable
 from pydantic import SecretStr
@@ -16,13 +18,32 @@ from judge_gym.logs import of_run
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Layers
 
+RUN_SUSPENDED = "judge-gym.run.suspended"
+
 
 @asynccontextmanager
 async def runtime(layers: Layers = ()) -> AsyncIterator[Runtime]:
     """Open the runtime of this event loop, or share the one already open; logs name the run."""
     with of_run(flow_run.id):
-        async with library.runtime(layers, secret_block) as opened:
-            yield opened
+        try:
+            async with library.runtime(layers, secret_block) as opened:
+                yield opened
+        except Pause:
+            # The last that the run does: heartbeats of before it are heard before it.
+            _emit_suspended()
+            raise
+
+
+def _emit_suspended() -> None:
+    """Emit that the process of this flow run ends until a person has decided."""
+    emit_event(
+        RUN_SUSPENDED,
+        resource={
+            "prefect.resource.id": f"prefect.flow-run.{flow_run.id}",
+            "prefect.resource.name": str(flow_run.name),
+        },
+        related=tags_as_related_resources(flow_run.tags),
+    )
 
 
 async def secret_block(name: str) -> SecretStr | None:

@@ -1,16 +1,25 @@
 """Approval before spending: a deployment's run suspends, and what a person decides is kept."""
 
+import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from uuid import uuid4
 
 import pytest
 from prefect import Flow
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.objects import State
+from prefect.events import emit_event
+from prefect.events.related import tags_as_related_resources
+from prefect.states import Running
 from typer.testing import CliRunner
 
+from deployments.bootstrap import lost_run_automations
 from deployments.cli.app import app
-from flows.approving import ApprovalRequiredError
+from flows.approving import Approval, ApprovalRequiredError
 from flows.benchmark import benchmark
 from flows.calibration import calibration
 from flows.certificate import certificate
@@ -23,6 +32,8 @@ from support.flow_runs import Deployed, error_of, run_flow
 from support.postgres import selected
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
+from support.waiting import until
+from tasks.slots import DEPLOYED
 
 pytestmark = pytest.mark.slow
 # Models of a provider that bills: what the simulator answers under its own names is free.
@@ -88,6 +99,59 @@ def test_a_run_waits_spends_nothing_and_goes_on_when_it_is_approved(
     assert details["cost_usd"] > 0.01
     # Two judgements; a probe each, and one more for one in ten.
     assert details["calls"] == 4
+
+
+T = TypeVar("T")
+
+
+def at_prefect(ask: Callable[[PrefectClient], Awaitable[T]]) -> T:
+    async def asked() -> T:
+        async with get_client() as client:
+            return await ask(client)
+
+    return asyncio.run(asked())
+
+
+@pytest.fixture
+def silence_is_loss() -> Iterator[None]:
+    """The automation that ends silent runs, after 45 seconds: a heartbeat and a half."""
+    [silent, *_] = lost_run_automations()
+    trigger = silent.trigger.model_copy(update={"within": timedelta(seconds=45)})
+    mine = silent.model_copy(update={"name": f"lost {uuid4()}", "trigger": trigger})
+    made = at_prefect(lambda client: client.create_automation(mine))
+    yield
+    at_prefect(lambda client: client.delete_automation(made))
+
+
+def test_a_run_that_waits_is_not_lost_for_a_heartbeat_after_it_was_suspended(
+    file: Path, database: str, silence_is_loss: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del database, silence_is_loss
+    given = {"file": str(file), "approve_over_usd": 0.01}
+    waits, silent = (Deployed(sweep, DEPLOYED, **given) for _ in range(2))
+    saved = Approval.asave.__func__  # type: ignore[attr-defined]
+
+    async def late(form: type[Approval], *arguments: Any, **more: Any) -> None:
+        # The server has suspended the run, whose process has not ended.
+        await saved(form, *arguments, **more)
+        emit_event(
+            "prefect.flow-run.heartbeat",
+            resource={"prefect.resource.id": f"prefect.flow-run.{waits.id}"},
+            related=tags_as_related_resources([DEPLOYED]),
+        )
+
+    def state(run: Deployed) -> State[Any]:
+        found = at_prefect(lambda client: client.read_flow_run(run.id)).state
+        assert found is not None
+        return found
+
+    monkeypatch.setattr(Approval, "asave", classmethod(late))
+    assert waits.work().is_paused()
+    # It begins later, so that the other would be found lost before it.
+    at_prefect(lambda client: client.set_flow_run_state(silent.id, Running(), force=True))
+    until(lambda: state(silent).is_crashed(), "the silent run to be lost", 900, 1)
+    assert state(waits).is_paused()
+    assert waits.answer(decision="approve", name="Ada") == "ACCEPT"
 
 
 def test_a_refused_run_ends_cancelled_with_the_name_and_spends_nothing(

@@ -42,6 +42,12 @@ def suspended(up: Installation, name: str, documents: int = 2) -> str:
     return str(run)
 
 
+def events_of(up: Installation, run: str) -> list[str]:
+    """The names of what a flow run has said, or the server of it."""
+    chosen = {"resource": {"id": [f"prefect.flow-run.{run}"]}}
+    return [one["event"] for one in up.post("/events/filter", filter=chosen)["events"]]
+
+
 def decide(up: Installation, browser: Browser, run: str, value: str, name: str) -> None:
     """Fill in the form of a run and submit it."""
     browser.open(f"{up.address}/runs/flow-run/{run}", "Suspended")
@@ -65,6 +71,8 @@ def test_a_run_goes_on_when_a_person_approves_it(up: Installation, browser: Brow
     before = up.judgements()
     run = suspended(up, "approved-in-page")
     assert up.judgements() == before
+    # The process of the worker has said that it ends, so that nobody takes it for lost.
+    until(lambda: "judge-gym.run.suspended" in events_of(up, run), "the event of its suspension")
     decide(up, browser, run, "approve", "Ada")
     up.reaches(run, "COMPLETED", WORKS_S)
     assert up.judgements() == before + 2

@@ -196,7 +196,7 @@ def artifacts(state: State[Any]) -> Sequence[Artifact]:
 class Deployed:
     """A deployment of a flow, and its runs, which go on in this process."""
 
-    def __init__(self, flow: Flow[..., Any], **parameters: Any) -> None:
+    def __init__(self, flow: Flow[..., Any], *tags: str, **parameters: Any) -> None:
         self.flow, self.parameters = flow, parameters
 
         async def make() -> FlowRun:
@@ -205,7 +205,7 @@ class Deployed:
                     await client.create_flow(flow), "approved"
                 )
                 return await client.create_flow_run_from_deployment(
-                    deployment, parameters=parameters
+                    deployment, parameters=parameters, tags=tags
                 )
 
         self.id: UUID = asyncio.run(make()).id
