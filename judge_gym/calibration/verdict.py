@@ -320,7 +320,7 @@ def agreement_check(
         f"scores agree with people's labels by more than {plain(least)}",
         agreement,
         claim,
-        "Read the texts on which judge and labels differ; then change the rubric, or the judge.",
+        _REVERSED if (agreement.upper or 0) < 0 else _READ_THEM,
         beside=(met,),
         undecided=_more_labels(agreement, claim),
     )
@@ -344,6 +344,13 @@ def agreement_check(
     return check
 
 
+_READ_THEM = (
+    "Read the texts on which judge and labels differ; then change the rubric, or the judge."
+)
+_REVERSED = (
+    "It gives the higher score to what people give the lower one: look whether its scale, or that "
+    "of the labels, runs the other way round."
+)
 _OTHER_LABELS = "Label more texts, of different quality, drawn at random."
 
 

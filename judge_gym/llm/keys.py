@@ -111,6 +111,8 @@ def _check_key(variable: str, key: str) -> None:
 MASK = "[key]"
 _SHORTEST_KEY = 16
 """Characters of a key that is masked in answers; a shorter one may be a word."""
+_SHORTEST_WORD = 4
+"""Characters of a key that is masked inside words, too: a letter is in nearly every word."""
 _SHORTEST_PART = 13
 """Characters of the beginning of a key that are masked as the whole key is."""
 _OF_BASE64 = frozenset(string.ascii_letters + string.digits + "+/=_-")
@@ -118,6 +120,8 @@ _OF_BASE64 = frozenset(string.ascii_letters + string.digits + "+/=_-")
 
 def without_key(text: str, key: str) -> str:
     """Return a text with a key masked: whole, its beginning, in an address, and in base64."""
+    if len(key) < _SHORTEST_WORD:
+        return re.sub(rf"(?<!\w){re.escape(key)}(?!\w)", MASK, text)
     masked = text.replace(key, MASK)
     if len(key) < _SHORTEST_KEY:
         return masked

@@ -436,6 +436,15 @@ def test_at_100_labels_95_percent_of_judges_with_5_percent_of_errors_are_recomme
     assert found >= 0.95 * SETS
 
 
+def test_a_judge_against_the_labels_is_told_that_a_scale_may_be_reversed():
+    labels = np.repeat([0.0, 25.0, 50.0, 75.0, 100.0], 8)
+    actions = [
+        agreement_check(labels, judged, RULE.agreement, 10.0).action
+        for judged in (100 - labels, np.roll(labels, 10), np.full(40, 50.0))
+    ]
+    assert ["other way round" in action for action in actions] == [True, False, False]
+
+
 def test_the_share_of_a_verdict_is_corrected_by_sensitivity_and_specificity():
     labels = ["pass", "fail"] * 15 + [None] * 30
     texts = plain(summaries(labels))

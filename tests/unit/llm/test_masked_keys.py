@@ -36,6 +36,17 @@ def test_no_form_of_a_key_is_left_and_the_rest_is(form: str) -> None:
     assert base64.b64encode(KEY.encode()).decode()[4:20] not in said
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("x", "the next key [key] is expired: '[key]'"),
+        ("next", "the [key] key x is expired: 'x'"),
+    ],
+)
+def test_a_key_of_a_letter_is_masked_as_a_word_alone(key: str, said: str) -> None:
+    assert without_key("the next key x is expired: 'x'", key) == said
+
+
 def test_long_texts_without_spaces_are_searched_in_linear_time() -> None:
     """A square of their length would be hours."""
     text = "a" * 3_000_000
