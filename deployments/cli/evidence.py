@@ -80,7 +80,7 @@ def bundles(
     """Show the bundles of a window's documents, and how alike their texts are."""
     from judge_gym.design.grouping import within_similarity
     from judge_gym.errors import StoreError
-    from judge_gym.store.experiments import bundle_plans, documents_of, plan_similarity
+    from judge_gym.store.items import bundle_plans, documents_of, plan_similarity
     from judge_gym.store.windows import document_lines, window_id
 
     with database() as session:

@@ -65,7 +65,7 @@ from judge_gym.recorded.judged import (
 )
 from judge_gym.recorded.mapping import Recorded, ScoreScale, as_score
 from judge_gym.recorded.reading import read_recorded
-from judge_gym.store.experiments import stored_key
+from judge_gym.store.items import stored_key
 from judge_gym.store.results import ResultRow
 
 _RUBRIC = 1

@@ -17,7 +17,7 @@ from judge_gym.prompts import Prompt
 from judge_gym.records.calls import EMBEDDER, EMBEDDING, Answer, Call
 from judge_gym.runtime import Runtime
 from judge_gym.store.embeddings import ToEmbed, rubric_texts_to_embed, to_embed
-from judge_gym.store.experiments import stored_groups
+from judge_gym.store.items import stored_groups
 from judge_gym.store.windows import load_window
 
 _ONLY = "0"  # a text is embedded once, so it has one replicate

@@ -39,13 +39,12 @@ from judge_gym.seeds import digest
 from judge_gym.store.calls import save_imported_calls
 from judge_gym.store.experiments import (
     Leaving,
-    freeze_items,
-    items_by_document,
     leaving,
     register_experiment,
     register_sweep,
     was_run_here,
 )
+from judge_gym.store.items import freeze_items, items_by_document
 from judge_gym.store.rubrics import add_arm, own_arm, provided_key, rubric_by_key, save_provided
 from judge_gym.store.samples import save_samples
 from judge_gym.store.windows import register_window, save_documents

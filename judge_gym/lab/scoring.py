@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.store.experiments import LackingViewError, experiments_by_tag, freeze_items
+from judge_gym.store.experiments import experiments_by_tag
+from judge_gym.store.items import LackingViewError, freeze_items
 from judge_gym.store.progress import not_scored, refused_rubrics
 from judge_gym.store.rubrics import add_arm, applied_key, rubric_by_key
 from judge_gym.store.samples import Missing, missing_samples

@@ -19,12 +19,8 @@ from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.polarization import pair_matrix
 from judge_gym.seeds import generator
-from judge_gym.store.experiments import (
-    experiments_by_tag,
-    freeze_items,
-    frozen_items,
-    rubric_keys_of_other_recipes,
-)
+from judge_gym.store.experiments import experiments_by_tag, rubric_keys_of_other_recipes
+from judge_gym.store.items import freeze_items, frozen_items
 from judge_gym.store.progress import not_scored, refused_rubrics
 from judge_gym.store.rubrics import (
     StoredRubric,

@@ -20,7 +20,7 @@ from judge_gym.lab.sweeps import prepare
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import Removal, clean, forget_failures, removal
-from judge_gym.store.experiments import bundle_plans, bundles_of, documents_of
+from judge_gym.store.items import bundle_plans, bundles_of, documents_of
 from judge_gym.store.progress import WorkflowProgress, experiment_progress, sweep_progress
 from judge_gym.store.selecting import Selection
 from support.command_line import SWEEPS, sweep_text
@@ -200,7 +200,7 @@ def test_bundles_by_likeness_are_made_once_and_serve_every_judge_and_view(
         alike = {"bundles": {"by": "similar", "size": 2}}
         await study.up_to_scores(study.experiment("sim/calm-1", **alike))
         # Another version of the library would find other words alike.
-        monkeypatch.setattr("judge_gym.store.experiments.text_similarity", None)
+        monkeypatch.setattr("judge_gym.store.items.text_similarity", None)
         await study.up_to_scores(study.experiment("sim/low-1", **alike, evidence_view="raw"))
         with study.runtime.session() as session:
             first, second = session.scalars(

@@ -16,7 +16,8 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric
 from judge_gym.design.window import CorpusSource, Window
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import freeze_items, register_experiment
+from judge_gym.store.experiments import register_experiment
+from judge_gym.store.items import freeze_items
 from judge_gym.store.results import ResultRow, load_results
 from judge_gym.store.rubrics import (
     SHAM,
