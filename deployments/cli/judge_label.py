@@ -79,7 +79,7 @@ def label(
     No calls are made. Labels are stored one by one; rerun the command to resume.
     """
     from judge_gym.judges import load_judge, read_item_file
-    from judge_gym.judges.correcting import labelled_for_sure
+    from judge_gym.judges.corrected import labelled_for_sure
     from judge_gym.judges.item_files import label_path
     from judge_gym.judges.labelling import Draw, Labelling
     from judge_gym.judges.systems import draw_to_compare

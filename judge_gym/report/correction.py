@@ -7,7 +7,8 @@ from typing import Any
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import figure_or_reason, side_of_0
 from judge_gym.judges import Judge
-from judge_gym.judges.correcting import ALL, WORTH_GROUPS, Corrected, Correction
+from judge_gym.judges.corrected import ALL, Corrected
+from judge_gym.judges.correcting import WORTH_GROUPS, Correction
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of

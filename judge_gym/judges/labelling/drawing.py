@@ -85,7 +85,7 @@ class Labelling:
     shows_score: bool = False
     """Whether annotators see the judge's score; a label that follows it is no test of it."""
     sure: frozenset[str] = frozenset()
-    """Keys of items that draws by gain take first (`correcting.labelled_for_sure`)."""
+    """Keys of items that draws by gain take first (`corrected.labelled_for_sure`)."""
     overlap: int = 0
     """How many people label each item; 0 for everyone."""
     adjudicator: str = ""

@@ -22,7 +22,8 @@ from judge_gym.judges import (
     Scale,
     new_label,
 )
-from judge_gym.judges.correcting import Corrected, Correction, HalfWidths, correct
+from judge_gym.judges.corrected import Corrected
+from judge_gym.judges.correcting import Correction, HalfWidths, correct
 from judge_gym.judges.label_files import collect_labels
 from judge_gym.judges.pairwise_judge import DecidedByOrder
 from judge_gym.judges.systems import ComparedSystems
