@@ -89,7 +89,7 @@ def readings(
 
 
 def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: bool) -> Readings:
-    from judge_gym.recorded.derived import NoMappingError, Options
+    from judge_gym.recorded.derived import NoMappingError, NoOrderError, Options
     from judge_gym.recorded.deriving import derived
     from judge_gym.recorded.formats import load_files, streamed
     from judge_gym.recorded.mapping import stages_rubric
@@ -98,6 +98,8 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
     kind, files = load_files(paths, chosen, options.layout)
     try:
         found = derived(files, kind, options)
+    except NoOrderError as error:
+        raise _to_fill_in(files, error, error) from None
     except NoMappingError as error:
         if options.of_the_format != Options():
             raise
@@ -149,6 +151,8 @@ def _to_fill_in(
             f"Correct this mapping{order}, save it, such as in {file}, and add "
             f"`--mapping {shlex.quote(str(file))}`:\n\n{_yaml(mapping)}",
         )
+    if none is error:
+        return error
     rows = [row.values for row in islice(files.rows(files.paths[0]), _ROWS_OF_PATHS)]
     paths = nested_paths(rows)
     said = f" Nested values are at {first_of(paths, _MOST_PATHS)}." if paths else ""

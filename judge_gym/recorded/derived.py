@@ -104,6 +104,10 @@ class NoMappingError(ConfigError):
     """The names of a file's columns do not say what they mean."""
 
 
+class NoOrderError(NoMappingError):
+    """Rows can be read, but for the order of their verdicts."""
+
+
 @dataclass
 class Derived:
     """The mappings of some files."""

@@ -13,6 +13,7 @@ from judge_gym.evidence.rows import rows_inside
 from judge_gym.recorded.derived import (
     Derived,
     NoMappingError,
+    NoOrderError,
     Options,
     Rows,
     add_mapping,
@@ -108,7 +109,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     except Unfit as unfit:
         _check_numbers(files, verdict)
         if unfit.scale is None:
-            raise ConfigError(f"{names_of(files)}: {verdict}: {unfit}.", _HOW_TO_NAME) from unfit
+            raise NoOrderError(f"{names_of(files)}: {verdict}: {unfit}.", _HOW_TO_NAME) from unfit
         known = [text_of(row, truth) for row in rows]
         scale = covering(unfit.scale, known)
         stages = Stages((), {}, scale)

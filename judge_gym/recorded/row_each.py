@@ -61,7 +61,9 @@ def mapping_to_fill_in(files: RecordedFiles) -> dict[str, Any] | None:
         for one, of in table.values.items()
         if all(of) and len(found := table.distinct(one)) > 1 and min(found.values()) > 1
     ]
-    judge = next((one for one in repeated if _names_judges(table, one)), "")
+    # A file may be of one judge, whose name is then in all rows.
+    named = (one for one in table.values if len(table.distinct(one)) == 1 and _last(one) in _JUDGES)
+    judge = next((one for one in repeated if _names_judges(table, one)), next(named, ""))
     if not judge or (told := _told(table, judge, repeated)) is None:
         return None
     read_as = {judge, told.wording, told.swap, *told.item}
@@ -191,7 +193,10 @@ def _verdicts(
             by_item.setdefault(tuple(names), set()).add(value)
         (differing if any(len(of) > 1 for of in by_item.values()) else same).append(one)
     differing.sort(key=lambda one: (not table.numbers(one), _last(one) not in COLUMNS["verdict"]))
-    verdict = next((one for one in differing if len(table.distinct(one)) > 1), "")
+    # Of one judge, they need not differ between rows of an item.
+    named = (one for one in same if _last(one) in COLUMNS["verdict"])
+    verdict = next((one for one in differing if len(table.distinct(one)) > 1), next(named, ""))
+    same = [one for one in same if one != verdict]
     if not (ends := _ends(table, verdict) if verdict else ()):
         return [verdict] * bool(verdict), [one for one in same if names_a_person(one)]
     low, high = ends

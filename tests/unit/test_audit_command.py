@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 
 from judge_gym.recorded.mapped_columns import ItemColumns
 from judge_gym.recorded.mapping import Recorded
@@ -303,6 +304,28 @@ def test_an_order_that_is_not_declared_is_suspected_and_its_column_named(
     said = " ".join(shown.split())
     assert "20 of 20 items have opposite verdicts by good" in said
     assert "Columns that the mapping does not read: swapped." in said
+
+
+@pytest.mark.parametrize("order", ["AB,BA", "plain,swapped"])
+def test_winners_in_two_orders_get_a_mapping_that_reads_both(
+    command: CommandLine, order: str
+) -> None:
+    """The first text wins 15 of 20 pairs: shown second, its verdict is B."""
+    rows = [
+        f"p{pair},good,{shown},{'A' if pair % 4 else 'B'}"
+        if shown == order.split(",")[0]
+        else f"p{pair},good,{shown},{'B' if pair % 4 else 'A'}"
+        for pair in range(20)
+        for shown in order.split(",")
+    ]
+    (command.folder / "pairs.csv").write_text("\n".join(["item,judge,order,verdict", *rows]))
+    refused = command("audit", "pairs.csv")
+    assert refused.code != 0
+    (command.folder / "mapping.yaml").write_text(refused.errors.partition("\n\n")[2])
+    shown = command("audit", "pairs.csv", "--mapping", "mapping.yaml").fine().output
+    assert "40 judgements by 1 judge of 20 pairs." in shown
+    # 5 of 20 are won by the second, and nothing depends on the order.
+    assert re.search(r"^good +0\.25 \[\S+ \S+\] +0\.00 ", shown, re.M), shown
 
 
 @pytest.mark.parametrize(("again", "said"), [(lambda n: 4 - n, True), (lambda n: n, False)])
@@ -1571,7 +1594,10 @@ def test_a_table_without_an_item_says_how_its_mapping_begins(command: CommandLin
     (command.folder / "rows.csv").write_text("\n".join(["question,prompt,judge,verdict", *rows]))
     refused = command("audit", "rows.csv")
     assert refused.code == 2
-    assert "judge_column: judge, verdicts: [verdict] and item: {key:" in refused.errors
+    begun = YAML(typ="safe").load(refused.errors.partition("\n\n")[2])
+    assert begun["item"] == {"key": "question"}
+    assert (begun["judge_column"], begun["wording_column"]) == ("judge", "prompt")
+    assert (begun["verdicts"], begun["stages"]) == (["verdict"], ["pass"])
 
 
 def test_means_and_bias_by_system_are_of_scores_as_written(command: CommandLine) -> None:
