@@ -38,6 +38,7 @@ from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.givers import names_a_judge, names_a_person
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
 from judge_gym.recorded.mapping import DECIMAL_COMMAS, ScoreScale, as_score, read_score
+from judge_gym.recorded.orders import columns_in_two_orders
 from judge_gym.recorded.tables import ProposedTable, words_of
 
 _SYSTEM = (*COLUMNS["system"], "submission", "bot", "assistant", "agent")
@@ -105,6 +106,9 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
         for one in (*found.judges, *found.people)
     }
     labels = {"truth": found.truth, "people": found.people}
+    # A score in a column that is called reversed is of a scale that was turned.
+    are_scores = any(as_score(one) is not None for one in found.values)
+    orders = {} if are_scores else columns_in_two_orders(found.judges)
     mapping = {
         "name": named_by(files),
         **({"join": join} if join else {}),
@@ -114,14 +118,14 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
         "source": "recorded judgements",
         "judge": "{column}",
         "item": {**item, **{name: of for name, of in labels.items() if of}},
-        "verdicts": found.judges,
+        **_verdicts(table, found.judges, orders),
         **({"repeats": True} if repeat else {}),
         **(_written(stages, labelled=bool(found.people or found.truth)) if stages else {}),
         **({"unlisted": "unreadable"} if any(strays.values()) else {}),
     }
     order = _order(stages, found.values)
     taken = [
-        *_roles(table, found, options, order),
+        *_roles(table, found, options, order, orders),
         *described,
         *_strays(table, strays, found.values, found.people),
     ]
@@ -189,8 +193,30 @@ def _no_key(table: ProposedTable, verdicts: Collection[str]) -> NoMappingError:
     return unproposed(f"no column, and no two, tell all rows apart{why and f': {why}'}", remedy)
 
 
+def _verdicts(
+    table: ProposedTable, judges: Sequence[str], orders: Mapping[str, tuple[str, str]]
+) -> dict[str, Any]:
+    """Return the columns of verdicts, and the judge that two columns of two `orders` are of."""
+    written: dict[str, Any] = {one: one for one in judges}
+    for plain, turned in orders.values():
+        own = {"own_order": True} if 2 * _alike(table, plain, turned) > table.n else {}
+        written[turned] = {"column": turned, "reversed": True, **own}
+    names = {column: judge for judge, of in orders.items() for column in of}
+    return {"verdicts": list(written.values()), **({"names": names} if names else {})}
+
+
+def _alike(table: ProposedTable, one: str, other: str) -> int:
+    """Return in how many rows two columns say the same."""
+    pairs = zip(table.values[one], table.values[other], strict=True)
+    return sum(first == second for first, second in pairs)
+
+
 def _roles(
-    table: ProposedTable, found: Columns, options: Options, order: str
+    table: ProposedTable,
+    found: Columns,
+    options: Options,
+    order: str,
+    orders: Mapping[str, tuple[str, str]],
 ) -> Iterator[ColumnRole]:
     """Yield whose the columns of verdicts are, and why."""
     reasons = {
@@ -199,6 +225,13 @@ def _roles(
     }
     for one in table.ends:
         reasons[one] = f"scores such as {_example(table, one)}, read as {order}"
+    for judge, (plain, turned) in orders.items():
+        alike = _alike(table, plain, turned)
+        said = "the answer" if 2 * alike > table.n else "its place"
+        reasons[turned] = (
+            f"by its name {judge} again, of pairs in the other order. It says what {plain} says in "
+            f"{alike} of {table.n:,} rows, so verdicts seem to name {said}: `own_order` says which"
+        )
     for one in found.judges:
         yield ColumnRole(one, "judge", reasons[one])
     for one in found.people:

@@ -19,6 +19,7 @@ from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.givers import names_a_judge, names_a_person
 from judge_gym.recorded.mapping import as_score
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
+from judge_gym.recorded.orders import two_orders
 from judge_gym.recorded.tables import ProposedTable, words_of
 
 _JUDGES = {
@@ -28,8 +29,6 @@ _JUDGES = {
 """Names of columns that name the judge of a row; of `model` the values tell whether it does."""
 _SYSTEMS = {*COLUMNS["system"], "submission", "bot", "assistant"}
 _QUESTIONS = {*COLUMNS["question"], "frage"} - {"prompt"}
-_TURNED = {"swapped", "swap", "reversed", "reverse", "flipped", "inverted"}
-"""Words that say that a pair was shown in the other order."""
 _TIES = {"tie", "ties", "draw", "equal", "neither", "both", "same"}
 """Verdicts on a pair that are neither answer."""
 _DEEPEST = 6
@@ -158,14 +157,8 @@ def _told(table: ProposedTable, judge: str, repeated: Sequence[str]) -> _Told | 
 def _orders(table: ProposedTable, column: str) -> tuple[str, ...]:
     """Return the two values of a column that say in which order a pair was shown, such as AB and
     BA, the plain one first; () of other columns."""
-    values = sorted(table.distinct(column))
-    if len(values) != 2:
-        return ()
-    plain, other = ("".join(filter(str.isalnum, one)).casefold() for one in values)
-    if plain != other and plain == other[::-1]:
-        return tuple(values)
-    turned = [one for one in values if words_of(one) & _TURNED]
-    return (*(one for one in values if one not in turned), *turned) if len(turned) == 1 else ()
+    values = table.distinct(column)
+    return (two_orders(*values) or ()) if len(values) == 2 else ()
 
 
 def _order_of_pairs(table: ProposedTable, swap: str) -> dict[str, Any]:

@@ -61,6 +61,30 @@ def test_judges_and_people_stand_in_columns(tmp_path: Path) -> None:
     assert recorded.unlisted == "refused"
 
 
+@pytest.mark.parametrize(("turned", "own"), [("AAB", True), ("BBA", False)])
+def test_two_columns_of_one_judge_are_of_pairs_in_two_orders(
+    tmp_path: Path, turned: str, own: bool
+) -> None:
+    """The winner is A, A, B in turn; the other column names it, or the place where it stood."""
+    lines = graded("AAB", turned, "ABB", "AAB")
+    found = proposal(tmp_path, "id,gpt-4_AB,gpt-4_BA,claude-3,human", *lines)
+    stages = {"stages": ["A", "B"]}  # what a person adds
+    recorded = Recorded.model_validate({**found.mapping, **stages})
+    assert found.unordered == ("A", "B")
+    assert [(one.column, one.reversed, one.own_order) for one in recorded.verdicts] == [
+        ("gpt-4_AB", False, False), ("gpt-4_BA", True, own), ("claude-3", False, False)
+    ]  # fmt: skip
+    assert recorded.names == {"gpt-4_AB": "gpt-4", "gpt-4_BA": "gpt-4"}
+    assert f"in {60 if own else 0} of 60 rows" in why(found, "gpt-4_BA")
+
+
+def test_a_score_that_is_called_reversed_is_of_a_judge_of_its_own(tmp_path: Path) -> None:
+    lines = graded("12345", "54321", "12345")
+    found = mapped(proposal(tmp_path, "id,gpt-4,gpt-4_reversed,human", *lines))
+    assert not any(one.reversed for one in found.verdicts)
+    assert not found.names
+
+
 def test_two_columns_tell_rows_apart_and_values_off_the_scale_are_named(tmp_path: Path) -> None:
     lines = [f"q{n % 5},p{n // 5},{n % 4},{(n + n % 3) % 4},{n % 4}" for n in range(60)]
     lines[7] = "q2,p1,12,3,3"
