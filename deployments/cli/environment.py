@@ -331,7 +331,7 @@ def simulator(**options: "Unpack[SimulatorSettings]") -> Iterator[None]:
 
 
 @contextmanager
-def knowing_simulator(name: str, worths: Mapping[str, float]) -> Iterator[None]:
+def _simulator_with(name: str, worths: Mapping[str, float]) -> Iterator[None]:
     """Start a simulator whose graders know the worth of texts, in [0, 1], unless one runs.
 
     The worths are written to a file in the data folder. A simulator that runs already has to be
@@ -359,7 +359,7 @@ def simulator_knowing(
     """
     models = [*(model for judge in judges for model in judge.answerers), *others]
     if worths and any(map(is_simulated_model, models)):
-        return knowing_simulator(name, worths)
+        return _simulator_with(name, worths)
     return simulator_for(models)
 
 

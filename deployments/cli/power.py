@@ -249,7 +249,7 @@ def _show_power(rows: Sequence["Row"]) -> None:
 
 
 def _explain_power(rows: Sequence["Row"], seeds: int, not_simulated: Sequence[str]) -> None:
-    from judge_gym.lab.power.study import has_total_error
+    from judge_gym.lab.power.study import sd_between_levels
 
     noise = rows[0][2].noise
     console.print(
@@ -259,16 +259,13 @@ def _explain_power(rows: Sequence["Row"], seeds: int, not_simulated: Sequence[st
         "item. Calls include probes and views, but no rubrics.",
         markup=False,
     )
-    pooled = {
-        setting.facet_sd
+    between = [
+        (question.hypothesis, sd_between_levels(question.hypothesis, setting))
         for _, question, setting, _ in rows
-        if setting.levels and has_total_error(question.hypothesis)
-    }
-    together = {
-        question.hypothesis
-        for _, question, setting, _ in rows
-        if setting.levels and not has_total_error(question.hypothesis)
-    }
+        if setting.levels
+    ]
+    pooled = {sd for _, sd in between if sd is not None}
+    together = {hypothesis for hypothesis, sd in between if sd is None}
     if together:
         console.print(
             f"Polarization ({', '.join(sorted(together))}) takes the samples of all wordings and "
@@ -357,7 +354,7 @@ def _needs(comparison: "PlannedComparison", power: "Power | None") -> tuple[str,
 
 def power_row(row: "Row", seeds: int) -> dict[str, object]:
     """Return a row of the power table as data."""
-    from judge_gym.lab.power.study import has_total_error
+    from judge_gym.lab.power.study import sd_between_levels
 
     comparison, question, setting, answer = row
 
@@ -384,9 +381,7 @@ def power_row(row: "Row", seeds: int) -> dict[str, object]:
         "level": question.level,
         "noise": setting.noise,
         "facets": dict(comparison.facets),
-        "facet_sd": setting.facet_sd
-        if setting.levels and has_total_error(question.hypothesis)
-        else None,
+        "facet_sd": sd_between_levels(question.hypothesis, setting),
         "seeds": seeds,
         "now": values(answer.now),
         "fewest_items": values(answer.fewest),

@@ -223,14 +223,18 @@ PLANTABLE = tuple(_PLANTABLE)
 """The hypotheses whose power can be simulated."""
 
 
-def has_total_error(hypothesis: str) -> bool:
-    """Whether the figure of a hypothesis has an error between the levels of facets."""
-    return not _PLANTABLE[hypothesis].together
+def sd_between_levels(hypothesis: str, setting: Setting) -> float | None:
+    """Return the standard deviation that is assumed between the levels of facets.
+
+    None for a figure without that error: of one level, or of the samples of all levels together.
+    """
+    together = _PLANTABLE[hypothesis].together
+    return None if together or not setting.levels else setting.facet_sd
 
 
 def _as_analysed(hypothesis: str, setting: Setting) -> Setting:
     """Return the setting with the levels of facets as replicates, where the figure has them so."""
-    if has_total_error(hypothesis):
+    if not setting.levels or sd_between_levels(hypothesis, setting) is not None:
         return setting
     replicates = setting.design.replicates * prod(setting.levels)
     return replace(
