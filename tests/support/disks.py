@@ -29,8 +29,8 @@ class SmallDisk:
         return cls(place)
 
     def fill(self) -> None:
-        """Leave no byte free."""
-        with (self.place / f"filling-{self._fillings}").open("wb") as file, suppress(OSError):
+        """Leave no byte free; it may be full before."""
+        with suppress(OSError), (self.place / f"filling-{self._fillings}").open("wb") as file:
             while True:
                 file.write(bytes(65536))
                 file.flush()

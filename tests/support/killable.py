@@ -103,7 +103,7 @@ class Disk:
     """A small disk of its own for a PostgreSQL, which can be full."""
 
     postgres: Postgres
-    megabytes: int = 192
+    megabytes: int = 256
     _disk: SmallDisk | None = None
 
     def mount(self) -> bool:
