@@ -26,7 +26,7 @@ from judge_gym.asking.budgeting import (
     recounted,
     spending_check,
 )
-from judge_gym.asking.engine import WAITING, any_batch_open
+from judge_gym.asking.engine import WAITING, all_of, any_batch_open
 from judge_gym.errors import RETRY_FAILED, JudgeGymError, OutageError, first_line
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
@@ -260,7 +260,8 @@ async def run_chunks(
 
     tags = {provider_tag(name) for work in works if work.units for name in work.providers}
     async with slots_awaited(tags, runtime.settings.chunk_timeout_s):
-        await asyncio.gather(*(worker() for _ in range(runtime.settings.workers)))
+        # All of them end, also where one is cancelled: others wait for answers that may be billed.
+        await all_of(worker() for _ in range(runtime.settings.workers))
     if summary.waiting:  # else the errors are about batches of other runs
         summary.problems += batch_errors
     return summary, errors[0] if errors else None

@@ -67,6 +67,43 @@ def test_a_cancellation_that_a_task_swallows_ends_the_run_with_that_chunk() -> N
     assert begun == [0]
 
 
+def test_a_cancelled_run_ends_with_the_last_of_its_chunks(place: pytest.MonkeyPatch) -> None:
+    """One chunk ends at once; the other waits for an answer that may be billed."""
+    place.setenv("JUDGE_GYM_WORKERS", "2")
+    settings.cache_clear()
+    ended: list[int] = []
+
+    async def cancelled() -> None:
+        begun: set[int] = set()
+        both, first_ended = asyncio.Event(), asyncio.Event()
+
+        async def wait(unit: int) -> None:
+            begun.add(unit)
+            if len(begun) == 2:
+                both.set()
+            try:
+                await asyncio.sleep(TOO_LONG_S)
+            except asyncio.CancelledError:
+                if unit == 0:
+                    first_ended.set()
+                    raise
+                await first_ended.wait()
+                # As long as the run may take to end without it, and longer.
+                for _ in range(1000):
+                    await asyncio.sleep(0.001)
+                ended.append(unit)
+                raise
+
+        running: asyncio.Task[Any] = asyncio.create_task(chunks_of_one(wait, 2))
+        await both.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert ended == [1]
+
+    asyncio.run(cancelled())
+
+
 def test_a_chunk_that_takes_too_long_is_a_problem_and_the_others_are_done(
     place: pytest.MonkeyPatch,
 ) -> None:
