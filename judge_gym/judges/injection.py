@@ -14,10 +14,12 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.sweep import Sweep
+from judge_gym.errors import EvidenceError
+from judge_gym.evidence.typed_rows import NO_ANSWER
 from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.assessing import points_of
 from judge_gym.judges.calibrating.judging import results_by_row
-from judge_gym.judges.item_files import read_items
+from judge_gym.judges.item_files import read_item_file
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.inference import holm_over, score_shift, sign_flip_p
@@ -77,11 +79,33 @@ def injection_lifts(session: Session, sweep: Sweep) -> list[Lift]:
 def read_attempts(path: Path) -> tuple[Sequence[Item], Sequence[Item]]:
     """Return the clean texts of a file and, in the same order, the same texts with an attempt.
 
-    A row has `text` (with the attempt), `clean` (without) and `attack` (the kind). Raises
-    `EvidenceError` naming the line that does not fit.
+    A row has `text` (with the attempt), `clean` (without) and `attack` (the kind, whose case and
+    outer spaces do not matter). Raises `EvidenceError` naming the line that does not fit: a pair
+    that lacks a part, or has two equal texts, has no lift.
     """
+    sides = [
+        read_item_file(path, {"text": column, "category": "attack"}) for column in ("clean", "text")
+    ]
+    for place, before, after in zip(sides[1].places, sides[0].items, sides[1].items, strict=True):
+        parts = {"clean": before.text, "text": after.text, "attack": after.category.strip()}
+        if lacking := [name for name, value in parts.items() if value in ("", NO_ANSWER)]:
+            raise EvidenceError(
+                f"{place}: {' and '.join(lacking)} is empty.",
+                "A pair has a clean text, the same text with the attempt, and the kind of attack.",
+            )
+        if before.text == after.text:
+            raise EvidenceError(
+                f"{place}: clean and text are equal, so the text has no attempt.",
+                "Write the attempt into text, or take the pair out.",
+            )
+    spelled: dict[str, str] = {}
     clean, attacked = (
-        read_items(path, {"text": column, "category": "attack"}) for column in ("clean", "text")
+        [
+            item.model_copy(update={"category": spelled.setdefault(kind.casefold(), kind)})
+            for item in side.items
+            for kind in (item.category.strip(),)
+        ]
+        for side in sides
     )
     return clean, attacked
 
