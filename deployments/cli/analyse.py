@@ -248,11 +248,7 @@ def show(
     ],
 ) -> None:
     """Show an experiment's design, progress and outcomes."""
-    from judge_gym.store.experiments import (
-        count_outcomes,
-        experiment_tag,
-        experiments_by_tag,
-    )
+    from judge_gym.store.experiments import count_outcomes, experiment_tag, experiments_by_tag
     from judge_gym.store.progress import experiment_progress
 
     with database() as session:

@@ -99,7 +99,7 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
     try:
         found = derived(files, kind, options)
     except NoOrderError as error:
-        raise _to_fill_in(files, error, error) from None
+        raise _to_fill_in(files, error) from None
     except NoMappingError as error:
         if options.of_the_format != Options():
             raise
@@ -125,10 +125,11 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
 
 
 def _to_fill_in(
-    files: "RecordedFiles", error: "NoMappingError", none: "NoMappingError"
+    files: "RecordedFiles", error: "NoMappingError", none: "NoMappingError | None" = None
 ) -> "NoMappingError":
     """Return the error of files without a mapping, with one to fill in where rows are judgements.
 
+    `none` is why none can be proposed, where that was tried.
     What mends the table at hand comes without what every table may be.
     """
     from judge_gym.recorded.derived import NoMappingError
@@ -151,7 +152,7 @@ def _to_fill_in(
             f"Correct this mapping{order}, save it, such as in {file}, and add "
             f"`--mapping {shlex.quote(str(file))}`:\n\n{_yaml(mapping)}",
         )
-    if none is error:
+    if none is None:
         return error
     rows = [row.values for row in islice(files.rows(files.paths[0]), _ROWS_OF_PATHS)]
     paths = nested_paths(rows)

@@ -8,9 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.answers.readability import (
-    TooFewReadableError,
-)
+from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.design.config import file_digest
 from judge_gym.design.experiment import Experiment, GroundTruth, RubricSource
 from judge_gym.design.rubric import Rubric
@@ -25,12 +23,7 @@ from judge_gym.lab.recorded_answers import (
 )
 from judge_gym.model_names import RECORDED
 from judge_gym.recorded.files import RecordedFiles, items_file, labels_file
-from judge_gym.recorded.judged import (
-    Judging,
-    RecordedItem,
-    RecordedWindow,
-    Unread,
-)
+from judge_gym.recorded.judged import Judging, RecordedItem, RecordedWindow, Unread
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.published import read_published
 from judge_gym.recorded.reading import read_recorded

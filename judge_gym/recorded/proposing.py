@@ -199,16 +199,17 @@ def _verdicts(
     """Return the columns of verdicts, and the judge that two columns of two `orders` are of."""
     written: dict[str, Any] = {one: one for one in judges}
     for plain, turned in orders.values():
-        own = {"own_order": True} if 2 * _alike(table, plain, turned) > table.n else {}
+        own = {"own_order": True} if _alike(table, plain, turned)[1] else {}
         written[turned] = {"column": turned, "reversed": True, **own}
     names = {column: judge for judge, of in orders.items() for column in of}
     return {"verdicts": list(written.values()), **({"names": names} if names else {})}
 
 
-def _alike(table: ProposedTable, one: str, other: str) -> int:
-    """Return in how many rows two columns say the same."""
+def _alike(table: ProposedTable, one: str, other: str) -> tuple[int, bool]:
+    """Return in how many rows two columns say the same, and whether in most."""
     pairs = zip(table.values[one], table.values[other], strict=True)
-    return sum(first == second for first, second in pairs)
+    alike = sum(first == second for first, second in pairs)
+    return alike, 2 * alike > table.n
 
 
 def _roles(
@@ -226,8 +227,8 @@ def _roles(
     for one in table.ends:
         reasons[one] = f"scores such as {_example(table, one)}, read as {order}"
     for judge, (plain, turned) in orders.items():
-        alike = _alike(table, plain, turned)
-        said = "the answer" if 2 * alike > table.n else "its place"
+        alike, in_most = _alike(table, plain, turned)
+        said = "the answer" if in_most else "its place"
         reasons[turned] = (
             f"by its name {judge} again, of pairs in the other order. It says what {plain} says in "
             f"{alike} of {table.n:,} rows, so verdicts seem to name {said}: `own_order` says which"

@@ -19,12 +19,7 @@ from judge_gym.llm.providers import Price
 from judge_gym.records.calls import EMBEDDING, Answer, Failure
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
-from judge_gym.store.items import (
-    bundle_plans,
-    documents_of,
-    plan_similarity,
-    texts_of,
-)
+from judge_gym.store.items import bundle_plans, documents_of, plan_similarity, texts_of
 from support.misbehaving import Step, misbehaving, refuses, replies
 from support.rig import a_call, calls, gateway_at, no_rows, run, runtime_at
 from support.study import Study, corpus, missing_by, window
