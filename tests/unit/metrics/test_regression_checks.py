@@ -75,6 +75,17 @@ def test_crossed_effects_of_balanced_cells_by_hand():
     assert values["variance of residual"] == pytest.approx(0.5, abs=1e-3)
 
 
+def test_two_items_are_enough_for_crossed_effects():
+    # cell means 0 3 / 1 6: SS items 16, owners 4, residual 1, each on 1 df
+    owner, item = (part.ravel() for part in np.indices((2, 2)))
+    outcome = np.array([0.0, 3, 1, 6])
+    found = mixed_model(
+        ["intercept"], np.ones((4, 1)), outcome, {"item": item, "rubric owner": owner}
+    )
+    values = [one.estimate.estimate for one in found]
+    assert values == pytest.approx([2.5, (16 - 1) / 2, (4 - 1) / 2, 1], abs=1e-3)
+
+
 @pytest.fixture
 def table(rng):
     """Two judges on 20 items x 3: the second judge one logit higher, item readings normal."""
