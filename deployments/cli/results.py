@@ -63,7 +63,7 @@ def show_results(
 
 def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     """Print a report's summary and `places`, in `MOST_LINES` lines with what stood before."""
-    from judge_gym.report.headlines import headline_table, shorter_table
+    from judge_gym.report.headline_tables import headline_table, shorter_table
     from judge_gym.report.table import TerminalTable
 
     opening = Group(*(Text(line, style=style) for line, style in _opening(report)))

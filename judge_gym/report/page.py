@@ -35,7 +35,7 @@ from judge_gym.report.files import (
     unwritable,
 )
 from judge_gym.report.findings import HOW_DECIDED, findings_table, largest_effects, sentences
-from judge_gym.report.headlines import Summary, headline_plot, headline_table, summary_of
+from judge_gym.report.headline_tables import headline_plot, headline_table
 from judge_gym.report.multiverse import specification_plot
 from judge_gym.report.planted import Planted, compare_planted
 from judge_gym.report.plots.content import read_plots
@@ -44,6 +44,7 @@ from judge_gym.report.plots.plot import Plot, without_links
 from judge_gym.report.plots.svg import drawings, drawn_before
 from judge_gym.report.questions import Section, sections
 from judge_gym.report.scopes import DEFAULTS_NOTE, evidence_link
+from judge_gym.report.summary import Summary, summary_of
 from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import result_tables
 from judge_gym.report.trust import Tile, trust_tiles

@@ -35,12 +35,13 @@ from judge_gym.report.file_cautions import (
 )
 from judge_gym.report.files import replace_file, results_csv, unwritable
 from judge_gym.report.findings import findings_table, largest_effects, sentences
-from judge_gym.report.headlines import Summary, audit_headlines
+from judge_gym.report.headlines import audit_headlines
 from judge_gym.report.multiverse import sign_change_cautions, specification_plot
 from judge_gym.report.page import Report, concepts_of
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots import svg
 from judge_gym.report.plots.plot import Plot
+from judge_gym.report.summary import Summary
 from judge_gym.report.table import Table
 from judge_gym.report.tables import result_tables
 from judge_gym.report.trust import trust_tiles

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from judge_gym.report.cases import Cases
 from judge_gym.report.facts import Facts
-from judge_gym.report.headlines import Summary
 from judge_gym.report.page import Report
 from judge_gym.report.planted import Planted
+from judge_gym.report.summary import Summary
 from judge_gym.report.table import Table
 from judge_gym.store.results import RunInfo
 

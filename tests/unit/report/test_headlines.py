@@ -10,19 +10,17 @@ from deployments.cli import results
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report import scale_use
 from judge_gym.report.findings import distinct_labels, sentences
-from judge_gym.report.headlines import (
+from judge_gym.report.headline_tables import (
     CHECKS,
-    Summary,
-    abstention_cautions,
-    answers,
     headline_plot,
     headline_table,
-    headlines,
-    largest_settings,
     shorter_table,
 )
+from judge_gym.report.headlines import answers, headlines
+from judge_gym.report.moves import largest_settings
 from judge_gym.report.page import Report
 from judge_gym.report.scale_use import ScaleUse
+from judge_gym.report.summary import Summary, abstention_cautions
 from judge_gym.report.table import Table
 from judge_gym.report.undecided import undecided
 from judge_gym.store.results import FindingRow

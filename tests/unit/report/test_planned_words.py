@@ -8,7 +8,8 @@ from judge_gym.design.frozen import Registration
 from judge_gym.design.plans import standing
 from judge_gym.report.files import results_csv
 from judge_gym.report.findings import findings_table, sentences
-from judge_gym.report.headlines import headline_table, headlines
+from judge_gym.report.headline_tables import headline_table
+from judge_gym.report.headlines import headlines
 from judge_gym.store.results import RunInfo
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
