@@ -172,6 +172,11 @@ def _check_figure(contrast: PlannedContrast, node: Node, pairs: Sequence[Compare
             f"is {contrast.figure}, which is in stages, and the two scales differ in their stages",
             f"Use {IN_STAGES[contrast.figure]}, which is on 0 to 1.",
         )
+    if contrast.figure == "middle_mass" and contrast.axis == "scale_size":
+        raise node.place.problem(
+            "is middle_mass, and of two scales the longer has more between its ends",
+            "Use score, or another figure.",
+        )
 
 
 def _change(levels: tuple[str, str]) -> str:

@@ -222,7 +222,12 @@ CONTRAST_FIGURES = {
         "share",
         "no answer of its two sides is an abstention",
     ),
-    "middle_mass": ContrastFigure("share between the ends", "contrast_middle_mass", "share"),
+    "middle_mass": ContrastFigure(
+        "share between the ends",
+        "contrast_middle_mass",
+        "share",
+        "its sides have scales of two lengths, of which the longer has more between its ends",
+    ),
     "singleton_share": ContrastFigure(
         "share of verdicts that name one stage", "contrast_singleton_share", "share", _NO_SETS
     ),

@@ -152,7 +152,8 @@ def unranked(data: SweepData, rows: Sequence[ResultRow]) -> str:
     missing = {
         str(row.scope["system"]): max(0, MIN_LABELLED - row.n)
         for row in sorted(rows, key=lambda row: row.n)
-        if row.metric == _CORRECTED
+        # A figure that is not estimable anywhere has one row, without a system.
+        if row.metric == _CORRECTED and "system" in row.scope
     }
     counts = {system: missing.get(system, MIN_LABELLED) for system in sorted(systems)}
     short = [f"{count} of {system}" for system, count in counts.items() if count]

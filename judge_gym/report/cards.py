@@ -17,7 +17,7 @@ from judge_gym.store.judgement_texts import StoredWindow, windows_of_experiments
 from judge_gym.store.package_rows import SentParameters, outcomes, parameters_sent
 from judge_gym.store.readability import judgement_answers
 from judge_gym.store.served import served
-from judge_gym.store.spending import call_sums
+from judge_gym.store.spending import call_sums, writes_shams
 from judge_gym.store.sweep_columns import sweep_columns
 
 SIMULATED = "**SIMULATED**: judges of a simulator answered; not evidence about real models."
@@ -125,7 +125,7 @@ def judge_cards(session: Session, sweep: str) -> dict[str, str]:
     answered_by: dict[str, set[str]] = {}
     for arm in served(session, sweep_columns(session, ids, sweep)):
         answered_by.setdefault(experiments[arm.experiment_id].model, set()).update(arm.models)
-    calls = call_sums(session, experiments)
+    calls = call_sums(session, experiments, sham=writes_shams(session, sweep))
     sent = parameters_sent(session, ids)
     counts = outcomes(session, ids, sweep)
     readable = {one.judge: one for one in judgement_answers(session, tags, ARMS, sweep)}

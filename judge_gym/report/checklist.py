@@ -35,7 +35,8 @@ def _sentences(facts: Facts, concepts: Sequence[str]) -> Iterator[str]:
         windows = counted(len(facts.windows.rows), "window")
         yield f"They read {counted(documents, 'document')} of {windows}."
     if replicates := _column(facts.experiments, "replicates"):
-        yield f"Each item was judged {_range(replicates)} times in each cell."
+        times = "once" if set(replicates) == {"1"} else f"{_range(replicates)} times"
+        yield f"Each item was judged {times} in each cell."
     if "calls made" in known:
         yield (
             f"LLM calls: {known['LLM calls']}, from {known['calls made']}; cost {known['cost']}."

@@ -31,7 +31,7 @@ from judge_gym.store.judgement_texts import StoredWindow, windows_of_experiments
 from judge_gym.store.readability import judgement_answers, scores_by_judge
 from judge_gym.store.results import RunInfo, plan_of_run, run_info
 from judge_gym.store.served import Served, served
-from judge_gym.store.spending import CallSums, call_sums
+from judge_gym.store.spending import CallSums, call_sums, writes_shams
 from judge_gym.store.sweep_columns import sweep_columns
 from judge_gym.store.sweep_data import count_items, judgement_span
 from judge_gym.store.windows import marked_documents
@@ -75,7 +75,7 @@ def read_facts(session: Session, run_id: int, answered_by: Sequence[Served] | No
     run = run_info(session, run_id)
     by_id = experiments_of_sweep(session, run.sweep)
     ids, experiments = list(by_id), list(by_id.values())
-    calls = call_sums(session, by_id)
+    calls = call_sums(session, by_id, sham=writes_shams(session, run.sweep))
     windows = windows_of_experiments(session, ids)
     lost = not_applied(session, ids)
     if answered_by is None:
@@ -99,6 +99,7 @@ def read_facts(session: Session, run_id: int, answered_by: Sequence[Served] | No
         warnings=(
             *_unreadable(session, run.sweep, [experiment.name for experiment in experiments]),
             *utility_warnings(calls, experiments),
+            *_own_rubric_of_each_sample(experiments),
             *_unapplied(ids, experiments, lost),
             *_evidence(session, windows),
             *(
@@ -326,6 +327,14 @@ def _unpriced_notes(calls: Sequence[CallSums]) -> tuple[str, ...]:
         for model, count in sorted(counts.items())
         if count
     )
+
+
+def _own_rubric_of_each_sample(experiments: Sequence[Experiment]) -> Iterator[str]:
+    if any(one.rubric_draw for one in experiments if one.replicates == 1):
+        yield (
+            "No answer was repeated under one rubric: what differs between the answers to an item "
+            "is noise of the judgement and of the rubric, which cannot be told apart here."
+        )
 
 
 def utility_warnings(calls: Sequence[CallSums], experiments: Sequence[Experiment]) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from judge_gym.analysis.facets import averaged
-from judge_gym.analysis.groups import MIXED
+from judge_gym.analysis.groups import MIXED, PARTS
 from judge_gym.design.axes import axes as design_axes
 from judge_gym.formats import figure, number, p_value, side_of_0
 from judge_gym.metrics.accuracy import OF_PAIRS
@@ -31,7 +31,12 @@ HOW_DECIDED = (
     "Each claim is decided by its 95% interval against a margin, never by a point estimate: "
     "supported when the interval lies within the claim, refuted when outside, else inconclusive."
 )
-BESIDE = {"rival": "rival", "less contested": "against", "category": "part"}
+BESIDE = {
+    "rival": "rival",
+    "less contested": "against",
+    "system": "system",
+    "category": "part",
+}
 """What a finding is about besides its judge and concept, and the word that leads to it."""
 PLACES = ("country", "window")
 AXES = frozenset(axis.name for axis in design_axes()) - {"rubric"}
@@ -249,8 +254,9 @@ def sentences(findings: Sequence[FindingRow]) -> list[str]:
     decided, untestable = [], []
     for _, group in groupby(findings, key=lambda finding: finding.hypothesis):
         of_claim = list(group)
-        # The parts of a benchmark stand in the table; the claim is about the whole.
-        members = [finding for finding in of_claim if "category" not in finding.scope] or of_claim
+        # The parts of the items stand in the table; the claim is about the whole.
+        parts = set(PARTS)
+        members = [one for one in of_claim if parts.isdisjoint(one.scope)] or of_claim
         tested = [finding for finding in members if finding.conclusion != NOT_TESTABLE]
         if not tested:
             reasons = "; ".join(dict.fromkeys(finding.reason for finding in members))
@@ -379,10 +385,16 @@ _EFFECTS = (
     ),
     _Effect(
         "axis_effect",
-        "The axis that moves verdicts most is",
-        "No axis is shown to move verdicts; the largest change is",
+        "The axis that moves the mean verdict most is",
+        "No axis is shown to move the mean verdict; the largest change is",
         _axis_label,
         " of the scale",
+    ),
+    _Effect(
+        "axis_effect_abstain_share",
+        "The axis that moves the share of abstentions most is",
+        "No axis is shown to move the share of abstentions; the largest change is",
+        _axis_label,
     ),
     _Effect(
         "axis_effect_confidence",

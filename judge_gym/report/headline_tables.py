@@ -1,5 +1,6 @@
 """Headlines as tables and as a picture."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -180,10 +181,14 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
         TITLE,
         missing="no claim could be tested",
     )
+    labels = Counter((row.question, row.label) for row in claims)
     drawn = [
         {
             "question": f"{row.question} ({row.measure}; {row.findings[0].kind}: {row.claim})",
-            "label": row.label,
+            "label": row.label
+            if labels[row.question, row.label] == 1
+            # Rows of one label would stand on one line.
+            else f"{row.label} ({row.conclusion})",
             "estimate": finding.estimate,
             "lower": finding.lower,
             "upper": finding.upper,
@@ -193,6 +198,7 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
             "said": figures_text([_whole(one) for one in row.findings])
             if finding is row.findings[0]
             else "",
+            "concluded": row.conclusion if finding is row.findings[0] else "",
             "link": evidence_link(behind([finding.scope])),
         }
         for row in claims

@@ -24,6 +24,7 @@ from judge_gym.report.moves import (
     UNTESTED,
     in_numbers,
 )
+from judge_gym.report.scopes import setting_phrases
 from judge_gym.store.results import FindingRow
 
 _QUESTIONS: Mapping[str, tuple[str, str, str]] = {
@@ -259,7 +260,23 @@ def _names(
         label = ", ".join(_judges(findings)) + on_concept
     if "judge" in findings[0].scope and label and len(label) <= _LONGEST_NAMES:
         return label
-    return f"{len(findings)} of {len(chosen)} figures{on_concept}"
+    settings = ", ".join(_settings_in_common(findings, chosen))
+    at = f": {settings}" if settings else ""
+    return f"{len(findings)} of {len(chosen)} figures{on_concept}{at}"
+
+
+def _settings_in_common(
+    findings: Sequence[FindingRow], chosen: Sequence[FindingRow]
+) -> Iterator[str]:
+    """Yield the levels of axes that these findings have and not all of the chosen."""
+    first = findings[0].scope
+    common = {
+        name: first[name]
+        for name in (name for name in first if name in AXES)
+        if all(one.scope.get(name) == first[name] for one in findings)
+        and any(one.scope.get(name) != first[name] for one in chosen)
+    }
+    yield from setting_phrases(common, common)
 
 
 def _judges(findings: Sequence[FindingRow], besides: Sequence[FindingRow] = ()) -> KeysView[str]:

@@ -168,7 +168,9 @@ def _power(
         if finding.lower is not None and finding.upper is not None and finding.n_items > 1
     ]
     if not tested:
-        return Tile(DETECTABLE, ABSENT, "no claim has an interval")
+        checks = [one for row in claims if row.is_check for one in row.findings]
+        alone = any(one.lower is not None for one in checks)
+        return Tile(DETECTABLE, ABSENT, f"no claim{' but checks' if alone else ''} has an interval")
     first = tested[0]
     of_claim = [one for one in tested if one.hypothesis == first.hypothesis]
     tests = corrected_over(findings)[first.confirmatory]

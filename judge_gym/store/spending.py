@@ -134,13 +134,8 @@ def writes_shams(session: Session, sweep: str) -> bool:
 
 
 def _shared_keys(experiments: Collection[Experiment], *, sham: bool) -> list[str]:
-    keys = {experiment.window.key for experiment in experiments} | {
-        applied_key(experiment) for experiment in experiments
-    }
-    if sham:
-        own = [experiment for experiment in experiments if experiment.rubric.kind == "own"]
-        keys |= {sham_key(experiment) for experiment in own}
-    return sorted(keys)
+    windows = {experiment.window.key for experiment in experiments}
+    return sorted(windows | _rubric_keys(experiments, sham=sham))
 
 
 _Link = type[t.SweepExperiment] | type[t.FormerSweepExperiment]
@@ -331,10 +326,13 @@ _SUMS: Mapping[str, tuple[sa.ColumnElement[Any], Callable[[Any], sa.ColumnElemen
 """Field of `CallSums` → its sum over calls, and how sums of parts are put together."""
 
 
-def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[CallSums]:
+def call_sums(
+    session: Session, experiments: Mapping[int, Experiment], *, sham: bool = False
+) -> list[CallSums]:
     """Return the sums of the ledger over these experiments (by id), by workflow, agent and model.
 
     Judgements and probes name their experiment; views and rubrics are found by what they made.
+    `sham` says whether each judge that writes a rubric writes a second one.
     """
     ids = list(experiments)
     views = (
@@ -357,7 +355,9 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
                 t.Call.experiment_id.in_(ids),
                 t.Call.id.in_(views),
                 _EMBEDS & sa.func.split_part(t.Call.key, "/", 2).in_(embedded),
-                sa.func.split_part(t.Call.key, "/", 2).in_(_rubric_keys(experiments.values())),
+                sa.func.split_part(t.Call.key, "/", 2).in_(
+                    _rubric_keys(experiments.values(), sham=sham)
+                ),
             )
         )
         .group_by(t.Call.workflow, t.Call.agent, t.Call.model, t.Call.template, sa.text("hash"))
@@ -385,22 +385,10 @@ def _priced(sums: CallSums) -> CallSums:
     return replace(sums, unpriced=0, lost=0) if is_simulated_model(sums.model) else sums
 
 
-def _rubric_keys(experiments: Collection[Experiment]) -> Any:
-    """Select the keys of the rubrics that judges or rubric owners wrote for these experiments.
-
-    The keys of the calls that wrote and rated a rubric have its key as their second part.
-    """
-    owners = {experiment.model for experiment in experiments} | {
-        experiment.rubric.model for experiment in experiments if experiment.rubric.model
-    }
-    subjects = {
-        (experiment.concept, experiment.country, experiment.scale_size, experiment.rubric_recipe)
-        for experiment in experiments
-    }
-    return sa.select(t.Rubric.key).where(
-        t.Rubric.source == "generated",
-        t.Rubric.owner_model.in_(owners),
-        sa.tuple_(t.Rubric.concept, t.Rubric.country, t.Rubric.scale_size, t.Rubric.recipe).in_(
-            subjects
-        ),
-    )
+def _rubric_keys(experiments: Collection[Experiment], *, sham: bool) -> set[str]:
+    """Return the natural keys of the rubrics that these experiments apply, or are compared with."""
+    keys = set(map(applied_key, experiments))
+    if sham:
+        own = [experiment for experiment in experiments if experiment.rubric.kind == "own"]
+        keys |= set(map(sham_key, own))
+    return keys

@@ -140,6 +140,9 @@ def test_sets_and_points_and_scales_meet_on_the_unit_scale(database: str) -> Non
     assert only(rows, "contrast", axis="scoring_method").estimate == pytest.approx(1 / 2)
     # From 2 stages to 4: stage 2 of two is 1.
     assert only(rows, "contrast", axis="scale_size").estimate == pytest.approx(1 / 3 - 1)
+    # Of two stages none lies between the ends, whatever the judge does.
+    between = [row for row in rows if row.metric == "contrast_middle_mass"]
+    assert "scale_size" not in {row.scope["axis"] for row in between}
 
 
 def test_every_pair_of_levels_is_contrasted_and_adjusted_together(database: str) -> None:

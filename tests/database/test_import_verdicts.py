@@ -656,3 +656,18 @@ def test_scores_without_a_rubric_have_the_figures_of_an_audit(place: Place) -> N
             assert (here.estimate, here.lower, here.n) == (there.estimate, there.lower, there.n)
     # |5 - 5|, |2 - 1|, |4 - 4|, |3 - 3| and |1 - 2|; the answer without a label counts nowhere.
     assert figure(stored, "stage_error", judge="recorded/alpha").estimate == pytest.approx(0.4)
+
+
+def test_systems_without_known_answers_have_a_page_that_says_why_they_are_not_ranked(
+    place: Place,
+) -> None:
+    key = "item: {key: pair, category: kind, truth: better}\ntruths: {A: 1, B: 3}\n"
+    assert key in MAPPING
+    mapping = MAPPING.replace(key, "item: {key: pair, system: one, second_system: other}\n")
+    place.bring(
+        mapping, "pair,one,other,judge,AB,BA\np1,m,n,x,A,B\np2,m,o,x,A,A\np3,n,o,y,B,A\n"
+    )
+    run_id = analysis.analyse(place.engine, "pairs")
+    with Session(place.engine) as session:
+        page = render_page(read_report(session, run_id))
+    assert "Missing: 20 of m, 20 of n, 20 of o" in page

@@ -53,7 +53,7 @@ from judge_gym.metrics.regression_checks import (
     check_by_mixed_model,
     check_by_ordered_logit,
 )
-from judge_gym.metrics.shape import ABSTAIN_SHARE
+from judge_gym.metrics.shape import ABSTAIN_SHARE, MIDDLE_MASS
 from judge_gym.model_names import pair_of
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
@@ -130,8 +130,8 @@ TABLES = (
         "Axes over the grid: the shape of verdicts",
         (
             "What changing one axis does to the shape of verdicts wherever it was changed alone: "
-            "change of the share of abstentions, of the mass between the ends of the scale, and of "
-            "sets the share that name one stage and their width."
+            "change of the share of abstentions, of the mass between the ends of scales of one "
+            "length, and of sets the share that name one stage and their width."
         ),
         question="design",
         rank=5,
@@ -392,10 +392,16 @@ def verdicts_of(data: SweepData, pair: AxisPair) -> list[CellMeans]:
 
 
 def _applies(data: SweepData, pair: AxisPair, measure: Measure) -> bool:
-    """Return whether a measure may differ: sets where both name sets, abstentions where any is."""
+    """Return whether a measure may differ by what judges do.
+
+    Sets where both name sets, abstentions where any is, and the share between the ends on scales of
+    one length: of more stages, more lie between the ends.
+    """
+    both = (pair.before.experiment, pair.after.experiment)
     if measure.of_sets:
-        both = (pair.before.experiment, pair.after.experiment)
         return all(one.scoring_method == "subset" for one in both)
+    if measure.suffix == f"_{MIDDLE_MASS.name}":
+        return both[0].scale_size == both[1].scale_size
     if measure.suffix == f"_{ABSTAIN_SHARE.name}":
         return any(cells.value.any() for cells in _both(data, pair, measure))
     return True

@@ -79,8 +79,8 @@ def headlines(rows: Rows, *, narrow: bool = False) -> ChartType:
 
     Rows: `question` and `label` (rows of one question stand together, those of one label on one
     line), `estimate`, `lower` and `upper` (None without an interval), `near` and `far` (the ends
-    of the margin), `conclusion` (supported, refuted or inconclusive) and `said`, the figure in
-    words (empty but for the first row of a line). Order is kept.
+    of the margin), `conclusion` (supported, refuted or inconclusive), and `said` and `concluded`,
+    the figure and the conclusion of a line in words (empty but for its first row). Order is kept.
     """
     ends = [
         end
@@ -181,7 +181,7 @@ def _words_beside(base: alt.Chart, wide: int, *, narrow: bool) -> tuple[alt.Char
     place = wide + (8 if narrow else _CONCLUSION_BESIDE)
     return (
         beside.encode(x=alt.value(wide + 8), text="said:N"),
-        (below if narrow else beside).encode(x=alt.value(place), text="conclusion:N"),
+        (below if narrow else beside).encode(x=alt.value(place), text="concluded:N"),
     )
 
 

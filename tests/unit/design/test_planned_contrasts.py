@@ -103,6 +103,9 @@ def test_stages_of_two_scales_are_not_compared(tmp_path: Path) -> None:
     stages = (FIGURE, "figure: expected_stage")
     with pytest.raises(ConfigError, match="Use score"):
         check_primary_scopes(sweep_with(tmp_path, *changes, stages, sweep=longer))
+    between = (FIGURE, "figure: middle_mass")
+    with pytest.raises(ConfigError, match="the longer has more between its ends"):
+        check_primary_scopes(sweep_with(tmp_path, *changes, between, sweep=longer))
 
 
 def test_an_axis_on_or_off_may_be_written_as_in_the_sweep(tmp_path: Path) -> None:

@@ -344,6 +344,64 @@ def test_figures_that_cannot_be_tested_stand_beside_those_that_can(make_finding)
     ]
 
 
+def test_several_figures_of_a_claim_say_what_they_have_in_common(make_finding) -> None:
+    def finding(conclusion: str, size: int, view: str, value: float):
+        scope = {**judge("a/a"), "scale_size": size, "evidence_view": view}
+        return make_finding(conclusion, value, (value - 0.05, value + 0.05), scope=scope)
+
+    found = [
+        finding("supported", 5, "raw", 0.3),
+        finding("supported", 5, "neutralized", 0.2),
+        finding("inconclusive", 4, "raw", 0.1),
+        finding("inconclusive", 4, "neutralized", 0.05),
+    ]
+    plot = headline_plot(headlines(found))
+    labels = {row["label"]: row["conclusion"] for row in plot.panels[0].rows}
+    assert labels == {
+        "2 of 4 figures on order: 5 stages": "supported",
+        "2 of 4 figures on order: 4 stages": "inconclusive",
+    }
+    crossed = [
+        found[0],
+        replace(found[1], conclusion="inconclusive"),
+        found[2],
+        replace(found[3], conclusion="supported"),
+    ]
+    # Nothing tells the two lines apart but how they came out.
+    assert {row["label"] for row in headline_plot(headlines(crossed)).panels[0].rows} == {
+        "2 of 4 figures on order (supported)",
+        "2 of 4 figures on order (inconclusive)",
+    }
+
+
+def test_a_picture_of_checks_says_how_all_of_their_figures_came_out(make_finding) -> None:
+    found = [
+        make_finding(conclusion, value, (value - 0.1, value + 0.1), hypothesis="V4.icc", scope=of)
+        for conclusion, value, of in [
+            ("supported", 0.8, judge("a/a")),
+            ("inconclusive", 0.5, judge("b/b")),
+        ]
+    ]
+    [first, second] = headline_plot(headlines(found)).panels[0].rows
+    assert (first["concluded"], second["concluded"]) == ("1 supported, 1 inconclusive", "")
+
+
+def test_figures_of_one_system_name_it(make_finding) -> None:
+    scopes = [{**judge("a/a"), "system": name} for name in ("one", "two")]
+    found = [
+        make_finding("supported", 0.9, (0.8, 1.0), hypothesis="V3.chance", scope=of)
+        for of in [judge("a/a"), *scopes]
+    ]
+    assert distinct_labels(found) == [
+        "a/a on order",
+        "a/a on order, system one",
+        "a/a on order, system two",
+    ]
+    [said] = sentences(found)
+    # The parts stand in the table.
+    assert "for a/a on order, the share" in said
+
+
 def test_a_claim_that_the_sweep_has_no_figure_for_is_no_headline(make_finding) -> None:
     assert headlines([make_finding("not testable here", scope={})]) == []
     assert headline_plot([]).missing

@@ -232,7 +232,8 @@ def headline(question: str, label: str, conclusion: str = "supported") -> dict[s
         "far": 0.05,
         "said": "so much",
     }
-    return {"question": question, "label": label, "conclusion": conclusion, **figure}
+    words = {"conclusion": conclusion, "concluded": conclusion}
+    return {"question": question, "label": label, **words, **figure}
 
 
 def test_headlines_of_one_question_share_an_axis_and_look_as_they_came_out() -> None:
