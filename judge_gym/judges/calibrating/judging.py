@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from judge_gym.answers.readability import Answers
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.errors import ConfigError
+from judge_gym.evidence.choosing import NamedBy
 from judge_gym.judges import Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.perturbing import found
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
@@ -91,7 +92,8 @@ def load_originals(design: CalibrationDesign, judges: Sequence[Judge]) -> ItemFi
     labels = (
         read_labels(design.labels, design.label_fields, in_file=True) if design.labels else None
     )
-    items = read_item_file(design.items, design.fields)
+    named_by = NamedBy("the calibration file")
+    items = read_item_file(design.items, design.fields, named_by=named_by)
     originals = items.with_labels(labels, judges, design.label_scale)
     check_labels(judges, originals, design.label_scale)
     return originals
