@@ -84,7 +84,7 @@ def _run_suite(file: Path, *, retry_failed: bool, as_json: bool) -> None:
     with database() as session:
         lifts = injection_lifts(session, loaded)
     others = f"Other tables of the sweep: {command()} analyse figures {loaded.name}"
-    report = injection_report(lifts, loaded.name, SUITE_SCALE, [others])
+    report = injection_report(lifts, [loaded.name], SUITE_SCALE, others=[others])
     options = StudyCommand([], plan=False, retry_failed=retry_failed, as_json=as_json)
     ended = EndedStudy(report, report.save(settings().reports_dir).path, None, options)
     ended.show()

@@ -14,7 +14,7 @@ from judge_gym.evidence.choosing import NamedBy
 from judge_gym.judges import Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.perturbing import found
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
-from judge_gym.judges.files import JudgeSource, check_given, named
+from judge_gym.judges.files import JudgeSource, check_given, check_single, named
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.judging import judge_items, lacking
 from judge_gym.judges.label_files import read_labels
@@ -72,11 +72,7 @@ def load_judges(
     loaded: list[Judge] = []
     for source in chosen:
         path, judge = named(source), load_judge(source)
-        if judge.judges_pairs:
-            raise ConfigError(
-                f"{path} is a judge of pairs, and calibration needs scores of single texts.",
-                "Calibrate a judge of kind rubric, binary, callable or http.",
-            )
+        check_single(source, judge, "a calibration")
         if judge.key in judges:
             raise ConfigError(f"{path} is the same judge as {judges[judge.key]}.", "Name one.")
         judges[judge.key] = path
