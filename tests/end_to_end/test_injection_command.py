@@ -10,12 +10,25 @@ def test_a_suite_of_ones_own_is_planned_once_an_editor_is_named(command: Command
     assert "--utility-model is not set" in ended.errors
     assert not list(command.data.glob("injection/*"))
 
+    unnamed = command("judge", "injection", "--model", "good-1", "--plan")
+    assert unnamed.code == 2
+    assert "provider/model" in unnamed.errors
+    assert "--utility-model" not in unnamed.errors
+
     ended = command(*mine, "--utility-model", "openai/gpt-4.1-nano").fine()
     # 2 corpora x 4 views x 2 orders x 3 methods x 24 texts; two views are made by a model.
     assert "1152" in ended.output
     assert "96" in ended.output
     assert "without --plan" in ended.output
     assert len(list(command.data.glob("injection/*.yaml"))) == 1
+
+
+def test_suites_of_many_judges_do_not_share_a_name(command: CommandLine) -> None:
+    many = [f"--model=sim/{one}" for one in ("like-gpt-4.1-mini", "like-gpt-5.2-chat", "constant-1",
+                                             "accurate-1")]  # fmt: skip
+    for last in ("clustering-1", "errorblind-1"):
+        command("judge", "injection", *many, f"--model=sim/{last}", "--plan").fine()
+    assert len(list(command.data.glob("injection/*.yaml"))) == 2
 
 
 def test_a_product_judge_is_tested_on_pairs_of_ones_own(command: CommandLine) -> None:
