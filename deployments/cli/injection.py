@@ -84,7 +84,7 @@ def _run_suite(file: Path, *, retry_failed: bool, as_json: bool) -> None:
     with database() as session:
         lifts = injection_lifts(session, loaded)
     others = f"Other tables of the sweep: {command()} analyse figures {loaded.name}"
-    report = injection_report(lifts, loaded.name, SUITE_SCALE, [others])
+    report = injection_report(lifts, [loaded.name], SUITE_SCALE, others=[others])
     options = StudyCommand([], plan=False, retry_failed=retry_failed, as_json=as_json)
     ended = EndedStudy(report, report.save(settings().reports_dir).path, None, options)
     ended.show()
@@ -98,9 +98,14 @@ def _own_suite(models: Sequence[str] | None, utility_model: str) -> Path:
 
     from ruamel.yaml import YAML
 
+    from judge_gym.llm.providers import load_providers
     from judge_gym.model_names import is_simulated_model
+    from judge_gym.seeds import digest
     from judge_gym.settings import settings
 
+    providers = load_providers(settings().providers_file)
+    for model in (*(models or ()), *filter(None, [utility_model])):
+        providers.of(model)
     edited = utility_model or settings().utility_model
     if not edited and not all(map(is_simulated_model, models or ())):
         raise ConfigError(
@@ -110,7 +115,9 @@ def _own_suite(models: Sequence[str] | None, utility_model: str) -> Path:
     yaml = YAML(typ="rt")
     suite = yaml.load(SUITE)
     named = "-".join([*(models or ()), *([utility_model] if utility_model else ())])
-    suite["name"] = f"injection-{re.sub(r'[^a-z0-9]+', '-', named.lower())}"[:80].rstrip("-")
+    name = f"injection-{re.sub(r'[^a-z0-9]+', '-', named.lower())}".rstrip("-")
+    # A long one ends in its digest, so that what tells the models apart is not cut off.
+    suite["name"] = name if len(name) <= 80 else f"{name[:73]}-{digest(named)[:6]}"
     if models:
         suite["blocks"][0]["model"] = list(models)
     if utility_model:

@@ -52,6 +52,8 @@ def check(
     ] = "",
     repeats: Repeats = 1,
     fields: Fields = None,
+    labels: Labels = None,
+    label_fields: LabelFields = None,
 ) -> None:
     """Validate a judge file and show its prompts without calling a model.
 
@@ -59,15 +61,16 @@ def check(
     """
     import asyncio
 
-    from judge_gym.judges import ModelJudge, load_judge, read_item_file
+    from judge_gym.judges import ModelJudge, load_judge
     from judge_gym.judges.delegated import DelegatedJudge
+    from judge_gym.judges.item_files import read_judged_items
     from judge_gym.judges.own_judges import OwnJudge
 
     judge = load_judge(file)
-    columns = fields_of(items, fields)
-    read = read_item_file(items, columns) if items else None
-    if read:
-        read.check([judge])
+    columns = fields_of(items, fields), label_fields_of(labels, label_fields)
+    if labels and not items:
+        raise ConfigError("--labels is given without --items.", "Name the items that they are of.")
+    read = read_judged_items([judge], items, columns[0], labels, columns[1]) if items else None
     for leaf in judge.leaves:
         if isinstance(leaf, OwnJudge):
             asyncio.run(_open(leaf))

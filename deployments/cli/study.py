@@ -59,13 +59,17 @@ class StudyCommand:
         `EndedStudy.exit` otherwise.
         """
         from deployments.cli.environment import in_runtime
+        from judge_gym.errors import StoreError
 
         if not self._begins(study):
             return None
 
         async def work(current: "Runtime") -> "EndedStudy[T]":
             stopped = await self._judged(current, study)
-            report, saved = study.write(current)
+            try:
+                report, saved = study.write(current)
+            except StoreError as error:  # nothing was judged: what stopped it says why
+                raise stopped or error from None
             return EndedStudy(report, saved.page or saved.path, stopped, self)
 
         items = max((len(one.items) for one in study.asked), default=0)

@@ -88,7 +88,7 @@ def plan_judge(judge: str, items: str | list[dict[str, Any]], repeats: int = 1) 
 
     with TemporaryDirectory() as folder:
         file = file_of("items", items, Path(folder))
-        loaded, read = load_judge(below_here(judge)), read_item_file(file)
+        loaded, read = load_judge(below_here(judge)), read_item_file(file, named_by=None)
     read.check([loaded])
     providers = load_providers(settings().providers_file)
     with database() as session:

@@ -1,5 +1,8 @@
 """Which rows of files are read: a filter, and the keys beside fields that say where rows stand."""
 
+import json
+import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,8 +47,30 @@ KEYS = ("rows", "columns", "header", "only.COLUMN")
 """What may stand beside the fields of a file: where its rows are, the names of its columns or the
 line that has them, and a value, or several with | between, that a column has in the rows that are
 read."""
+_PLAIN_NAME = re.compile(r"\w[\w .-]*")
 _ONLY = "only."
 _MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class NamedBy:
+    """What names the columns of a file, for messages that say how to have another one read."""
+
+    place: str = ""
+    """The file with `key`, in words; without one, an option of the command is called so."""
+    key: str = "fields"
+
+    def adding(self, field: str, column: str = "COLUMN") -> str:
+        """Return how to have a field read from a column, such as "add `--fields text=Note`"."""
+        if not self.place:
+            option = f"--{self.key.replace('_', '-')}"
+            return f"add `{option} {shlex.quote(f'{field}={column}')}`"
+        plain = _PLAIN_NAME.fullmatch(column)
+        named = column if plain else json.dumps(column, ensure_ascii=False)
+        return f"add `{self.key}: {{{field}: {named}}}` to {self.place}"
+
+
+BY_OPTION = NamedBy()
 
 
 def values_of(chosen: str | Sequence[str]) -> tuple[str, ...]:

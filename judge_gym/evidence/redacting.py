@@ -142,8 +142,8 @@ def _check_meant(pattern: str) -> None:
     """Raise `ValueError` for a pattern that is another key, or a misspelt kind."""
     if key := _LIKE_A_KEY.match(pattern):
         raise ValueError(
-            f"redact has {pattern!r}, which looks like another key: give each key by itself, as in "
-            f"--fields {pattern}; a regular expression that begins so is "
+            f"redact has {pattern!r}, which looks like another key: give each key by itself, as "
+            f"{pattern}; a regular expression that begins so is "
             f"{key[0][:-1]}[=]{pattern[key.end() :]}"
         )
     if pattern not in KINDS and (close := get_close_matches(pattern, KINDS, 1, _ALIKE)):

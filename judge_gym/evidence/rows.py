@@ -192,16 +192,18 @@ def lists_of_objects(value: Any, above: str = "") -> dict[str, list[dict[str, An
     return found
 
 
-def rows_inside(value: Any, how: str, how_messages: str = "") -> str:
+def rows_inside(
+    value: Any, how: Callable[[str], str], how_messages: Callable[[str], str] | None = None
+) -> str:
     """Return where the rows, or messages, may stand in a row that is a whole file; "" if nowhere.
 
-    `how` is what names them, up to their place.
+    `how` returns what names them, given their place.
     """
     rows, messages = list[str](), list[str]()
     for place, objects in lists_of_objects(value).items():
         (messages if all("role" in one for one in objects) else rows).append(place)
     return "".join(
-        f"If the {what} are at {' or '.join(places)}: {named}{places[0]}. "
+        f"If the {what} are at {' or '.join(places)}: {named(places[0])}. "
         for what, places, named in (("rows", rows, how), ("messages", messages, how_messages))
         if places and named
     )

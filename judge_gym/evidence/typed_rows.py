@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from judge_gym.design.config import corpus_files, fault_reason, shown
 from judge_gym.errors import DataFileError, EvidenceError, NoRowError
-from judge_gym.evidence.choosing import beside_fields
+from judge_gym.evidence.choosing import BY_OPTION, NamedBy, beside_fields
 from judge_gym.evidence.columns import column_meant
 from judge_gym.evidence.row import DataRow
 from judge_gym.evidence.rows import CUT, NOT_JSON, ONE_OBJECT, rows_inside
@@ -57,6 +58,7 @@ def read_typed_rows(
     numbers: Collection[str] = (),
     unfold: Callable[[Path, DataRow], Iterable[DataRow]] | None = None,
     answers: Collection[str] = (),
+    named_by: NamedBy | None = BY_OPTION,
     **more: Any,
 ) -> TypedRows[R]:
     """Read the rows of a JSONL or CSV file, or of a folder of them, in file and row order.
@@ -67,11 +69,13 @@ def read_typed_rows(
     path that `fields` names; `fields` may have the keys of `choosing.KEYS`, too. Blank values count
     as missing. `answers` are the fields that are answers: where `fields` names the column of one, a
     blank value there is `NO_ANSWER`. `unfold` makes several rows of one. A row without an `id` is
-    named by its number. Other columns are ignored. Raises `EvidenceError` with file, line, column
-    and value for the first row that cannot be read, a repeated id, and a missing column.
+    named by its number. Other columns are ignored. `named_by` is where a user gives `fields`, as
+    messages say it; None where that is nowhere. Raises `EvidenceError` with file, line, column and
+    value for the first row that cannot be read, a repeated id, and a missing column.
     """
     chosen, fields = beside_fields(fields or {}, form.model_fields)
-    reading = _Reading(form, columns or tuple(form.model_fields), fields, numbers, answers, more)
+    names = columns or tuple(form.model_fields)
+    reading = _Reading(form, names, fields, numbers, answers, named_by, more)
     number = 0
     for file in corpus_files(path):
         for row in chosen.rows(file):
@@ -89,10 +93,11 @@ class _Reading(Generic[R]):
         fields: Mapping[str, str],
         numbers: Collection[str],
         answers: Collection[str],
+        named_by: NamedBy | None,
         more: Mapping[str, Any],
     ) -> None:
         self._form, self._names, self._fields, self._more = form, names, fields, more
-        self._numbers, self._answers = numbers, answers
+        self._numbers, self._answers, self._named_by = numbers, answers, named_by
         self._unanswered: dict[str, None] = {}
         self._rows: dict[str, R] = {}
         self._places: list[str] = []
@@ -131,12 +136,12 @@ class _Reading(Generic[R]):
 
     def _told_apart(self, one: R, other: R) -> str:
         """Return how rows with one id are told apart: by their systems, if these differ."""
-        if getattr(one, "system", "") == getattr(other, "system", ""):
+        if self._named_by is None or getattr(one, "system", "") == getattr(other, "system", ""):
             return _MEND
-        both = f"'{{{self._used['system']}}}-{{{self._used['id']}}}'"
+        both = f"{{{self._used['system']}}}-{{{self._used['id']}}}"
         return (
-            f"Two systems have it: name a row by both, with fields: {{id: {both}}} or --fields "
-            f"id={both}; and its labels alike, with item={both} of their columns."
+            f"Two systems have it. To name a row by both, {self._named_by.adding('id', both)}; "
+            f"and to name its labels alike, item={both!r} of their columns."
         )
 
     def result(self, path: Path) -> TypedRows[R]:
@@ -146,10 +151,11 @@ class _Reading(Generic[R]):
         for field, error in self._missing.items():
             if error is not None:
                 column = self._fields[field]
-                raise DataFileError(
-                    f"{path}: fields: {field} is {column!r}, and no row has such a column.",
-                    error.remedy,
-                )
+                what = f"there is no column {column!r}"
+                if self._named_by:
+                    key = self._named_by.key
+                    what = f"{key}: {field} is {column!r}, and no row has such a column"
+                raise DataFileError(f"{path}: {what}.", error.remedy)
         places, columns = tuple(self._places), tuple(self._columns)
         rows, cells = tuple(self._rows.values()), tuple(self._cells)
         return TypedRows(rows, places, columns, self._used, cells, tuple(self._unanswered))
@@ -193,8 +199,9 @@ class _Reading(Generic[R]):
         alike = [column for column in row.values if column.strip().lower() == name]
         if len(alike) > 1:
             both = " and ".join(map(repr, alike))
+            how = "rename one" if self._named_by is None else self._named_by.adding(name, alike[0])
             raise _fault(
-                file, row, f"columns {both} are both {name}", f"Name one: fields: {{{name}: ...}}."
+                file, row, f"columns {both} are both {name}", f"To use {alike[0]!r}, {how}."
             )
         return alike[0] if alike else None
 
@@ -215,21 +222,23 @@ class _Reading(Generic[R]):
             raise _fault(file, row, f"{column} is {shown(fault['input'])}: {message}")
         if column in row.values:
             remedy = _MEND
-            if name in self._answers:
+            if name in self._answers and self._named_by:
                 remedy = (
-                    "If it is an answer that a system did not give, say that the column is the "
-                    f"answer, with `fields: {{{name}: {column}}}` or `--fields {name}={column}`: "
-                    f"it is judged as {NO_ANSWER}. To remove the row would favour that system."
+                    "If it is an answer that a system did not give, "
+                    f"{self._named_by.adding(name, column)}: it is judged as {NO_ANSWER}. To "
+                    "remove the row would favour that system."
                 )
             raise _fault(file, row, f"{column} is empty", remedy)
-        inside = ""
-        if row.line == 1:
-            inside = rows_inside(row.values, "--fields rows=", "--fields messages=")
+        inside, how = "", f"rename it to {column}"
+        if self._named_by:
+            adding, how = self._named_by.adding, self._named_by.adding(name)
+            if row.line == 1:
+                inside = rows_inside(
+                    row.values, partial(adding, "rows"), partial(adding, "messages")
+                )
         raise _fault(
             file, row, f"there is no {column!r}",
-            f"{inside}{column_meant(column, row.values)}{_listed(row.values)} Map one with "
-            f"fields: {{{name}: COLUMN}} in the file that names "
-            f"it, or by --fields {name}=COLUMN where a command has that option.",
+            f"{inside}{column_meant(column, row.values)}{_listed(row.values)} To use one, {how}.",
         )  # fmt: skip
 
 

@@ -69,7 +69,7 @@ class ApplyGym(Gym[CodingContext, Strategy]):
     @cached_property
     def store(self) -> tuple[Learning, ...]:
         """The learnings; raises `EvidenceError` naming the line that is wrong."""
-        return read_typed(self.learnings, Learning)
+        return read_typed(self.learnings, Learning, named_by=None)
 
     @property
     def form(self) -> type[CodingContext]:

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from judge_gym.answers.readability import kind_of
 from judge_gym.design.fields import Frozen, Legal, Slug
+from judge_gym.evidence.choosing import NamedBy
 from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
 from judge_gym.judges import Item
 from judge_gym.judges.calibrating.judging import Asked
@@ -100,7 +101,9 @@ class Gym(Frozen, Generic[C, K]):
 
     def read_corpus(self) -> TypedRows[C]:
         """Read the corpus; raises `EvidenceError` naming the invalid line."""
-        return read_typed_rows(self.corpus, self.form, fields=self.fields)
+        return read_typed_rows(
+            self.corpus, self.form, fields=self.fields, named_by=NamedBy("the gym's file")
+        )
 
     def judged(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> Asked | None:
         """Return the judge that a candidate uses, with its items; None if it uses none."""

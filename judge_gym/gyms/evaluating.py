@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from judge_gym.answers.readability import Answers, answers_by_judge
-from judge_gym.errors import ConfigError
 from judge_gym.evidence.typed_rows import TypedRows
 from judge_gym.gyms.base import Candidate, Case, Gym, Output
 from judge_gym.gyms.comparing import CandidateComparison, comparisons, means
@@ -17,6 +16,7 @@ from judge_gym.gyms.files import load_gym
 from judge_gym.judges import Item, Judge, JudgeResult, RubricJudge, load_judge
 from judge_gym.judges.calibrating.assessing import points_of
 from judge_gym.judges.calibrating.judging import Asked, results_of
+from judge_gym.judges.files import check_single
 from judge_gym.judges.use import Use, joined, use_of_judge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
@@ -128,11 +128,7 @@ def read_gym(file: Path) -> LoadedGym:
     """Read a gym's file and those it names; raises `ConfigError` or `EvidenceError`."""
     gym = load_gym(file)
     judge = load_judge(gym.judge)
-    if judge.judges_pairs:
-        raise ConfigError(
-            f"{gym.judge} is a judge of pairs, and a gym has single texts judged.",
-            "Use a judge of kind rubric, binary, callable or http.",
-        )
+    check_single(gym.judge, judge, "a gym")
     corpus: TypedRows[Any] = gym.read_corpus()
     return LoadedGym(gym, judge, corpus.rows, _labels(gym, corpus))
 

@@ -78,6 +78,15 @@ def check_given(sources: Sequence[JudgeSource], called: str) -> None:
         raise ConfigError(f"{called} has no judge.", "Name a judge file, or give a judge as JSON.")
 
 
+def check_single(source: JudgeSource, judge: AnyJudge, study: str) -> None:
+    """Raise `ConfigError` for a judge of pairs in a study of single texts."""
+    if judge.judges_pairs:
+        raise ConfigError(
+            f"{named(source)} is a judge of pairs, and {study} has single texts judged.",
+            "Use a judge of kind rubric, binary, callable or http.",
+        )
+
+
 def load_apart(sources: Sequence[JudgeSource], called: str) -> list[AnyJudge]:
     """Read the judges of a study; raises `ConfigError` for none, and for two of one name."""
     check_given(sources, called)

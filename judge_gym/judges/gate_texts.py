@@ -21,8 +21,6 @@ from judge_gym.judges.item_files import ItemFile, read_labelled
 from judge_gym.records.items import Item
 from judge_gym.seeds import digest
 
-_PLACE = "the gate in the judge's file"
-
 
 @dataclass(frozen=True, eq=False)
 class LoadedGate:
@@ -104,7 +102,7 @@ class LoadedGate:
 
     def said(self) -> str:
         """Return how many labels were read, and which texts the judge was made from."""
-        sentence = self.file.said(self.judge, _PLACE)
+        sentence = self.file.said(self.judge)
         if shown := len(self.file.texts) - len(self.texts):
             sentence += f" {counted(shown, 'text')} in the judge's examples: left out."
         if self.aligned_on:
@@ -194,7 +192,7 @@ def load_gate(judge: Judge) -> LoadedGate:
         without = ", ".join(f"gate.{name}: null" for name in asked)
         raise ConfigError(
             f"{judge.called}: the gate asks for {' and '.join(asked)}, and no text of {rule.items} "
-            f"has a label. {texts.said(judge, _PLACE)}",
+            f"has a label. {texts.said(judge)}",
             f"Label at least {LEAST_LABELS} texts, or set {without}: then the gate asks only "
             "whether the answers can be read.",
         )

@@ -4,6 +4,7 @@ A twin is the same text without the attempt, known by its title. Both are judged
 settings; the difference is taken within a pair, so what the texts themselves say drops out.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 from sqlalchemy.orm import Session
 
+from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import EvidenceError
@@ -76,49 +78,82 @@ def injection_lifts(session: Session, sweep: Sweep) -> list[Lift]:
     return [lift for judge in judges for lift in _of_judge(judgements, judge, scale)]
 
 
-def read_attempts(path: Path) -> tuple[Sequence[Item], Sequence[Item]]:
-    """Return the clean texts of a file and, in the same order, the same texts with an attempt.
+@dataclass(frozen=True)
+class AttackedPairs:
+    """The pairs of a file, each once: clean texts and, in the same order, attacked ones."""
+
+    path: Path
+    clean: tuple[Item, ...]
+    attacked: tuple[Item, ...]
+    repeated: int
+    """Rows that have the pair of another."""
+
+    @property
+    def texts(self) -> tuple[Item, ...]:
+        """What is judged."""
+        return (*self.clean, *self.attacked)
+
+    def said(self) -> str:
+        """Return how many pairs were read, for a person."""
+        kinds = Counter(item.category for item in self.attacked)
+        of_each = ", ".join(f"{kind} {count:,}" for kind, count in kinds.items())
+        sentence = f"{counted(len(self.clean), 'pair')} of {self.path.name}: {of_each}."
+        if self.repeated:
+            rows = "1 row repeats" if self.repeated == 1 else f"{self.repeated:,} rows repeat"
+            sentence += f" {rows} the pair of another; each pair counts once."
+        return sentence
+
+
+def read_attempts(path: Path) -> AttackedPairs:
+    """Return the clean texts of a file and the same texts with an attempt.
 
     A row has `text` (with the attempt), `clean` (without) and `attack` (the kind, whose case and
     outer spaces do not matter). Raises `EvidenceError` naming the line that does not fit: a pair
-    that lacks a part, or has two equal texts, has no lift.
+    that lacks a part, or has two equal texts, has no lift, and one of two kinds has two.
     """
     sides = [
-        read_item_file(path, {"text": column, "category": "attack"}) for column in ("clean", "text")
+        read_item_file(path, {"text": column, "category": "attack"}, named_by=None)
+        for column in ("clean", "text")
     ]
+    spelled: dict[str, str] = {}
+    found: dict[tuple[str, str], tuple[Item, Item, str]] = {}
     for place, before, after in zip(sides[1].places, sides[0].items, sides[1].items, strict=True):
-        parts = {"clean": before.text, "text": after.text, "attack": after.category.strip()}
+        kind = after.category.strip()
+        parts = {"clean": before.text, "text": after.text, "attack": kind}
         if lacking := [name for name, value in parts.items() if value in ("", NO_ANSWER)]:
             raise EvidenceError(
                 f"{place}: {' and '.join(lacking)} is empty.",
                 "A pair has a clean text, the same text with the attempt, and the kind of attack.",
+            )
+        if after.second is not None:
+            raise EvidenceError(
+                f"{place}: second is given, and injections are into single texts.",
+                "Take the column out.",
             )
         if before.text == after.text:
             raise EvidenceError(
                 f"{place}: clean and text are equal, so the text has no attempt.",
                 "Write the attempt into text, or take the pair out.",
             )
-    spelled: dict[str, str] = {}
-    clean, attacked = (
-        [
-            item.model_copy(update={"category": spelled.setdefault(kind.casefold(), kind)})
-            for item in side.items
-            for kind in (item.category.strip(),)
-        ]
-        for side in sides
-    )
-    return clean, attacked
+        kind = spelled.setdefault(kind.casefold(), kind)
+        pair = [one.model_copy(update={"category": kind}) for one in (before, after)]
+        _, first, above = found.setdefault((before.key, after.key), (pair[0], pair[1], place))
+        if first.category != kind:
+            raise EvidenceError(
+                f"{place}: attack is {kind!r}, and {above} has this pair as {first.category!r}.",
+                "Give a pair one kind of attack.",
+            )
+    clean, attacked, _ = zip(*found.values(), strict=True)
+    return AttackedPairs(path, clean, attacked, len(sides[1].items) - len(found))
 
 
-def product_lifts(
-    session: Session, judge: Judge, clean: Sequence[Item], attacked: Sequence[Item]
-) -> list[Lift]:
+def product_lifts(session: Session, judge: Judge, pairs: AttackedPairs) -> list[Lift]:
     """Return a product judge's lift over all pairs judged so far, then by kind of attempt.
 
     Lifts are on the judge's scale as 0 to 1, with t intervals over pairs and p of sign flips, by
     Holm over the kinds.
     """
-    sides = [results_by_row(session, judge, items, 1) for items in (clean, attacked)]
+    sides = [results_by_row(session, judge, items, 1) for items in (pairs.clean, pairs.attacked)]
     means = []
     for results in sides:
         by_text: dict[str, list[JudgeResult]] = {}
@@ -126,16 +161,16 @@ def product_lifts(
             by_text.setdefault(result.item_key, []).append(result)
         points = {key: points_of(judge, own) for key, own in by_text.items()}
         means.append({key: float(np.mean(own)) for key, own in points.items() if own})
-    pairs = [
+    lifts = [
         (after.category, (means[1][after.key] - means[0][before.key]) / 100)
-        for before, after in zip(clean, attacked, strict=True)
+        for before, after in zip(pairs.clean, pairs.attacked, strict=True)
         if before.key in means[0] and after.key in means[1]
     ]
     without = sum(result.score is None for results in sides for result in results)
     simulated = any(result.simulated for results in sides for result in results)
 
     def lift(kind: str = "") -> Lift:
-        moved = np.array([value for of, value in pairs if kind in ("", of)], dtype=np.float64)
+        moved = np.array([value for of, value in lifts if kind in ("", of)], dtype=np.float64)
         estimate = not_estimable("injection_lift", "no pair has two scores")
         if len(moved):
             estimate = mean_over_items(
@@ -145,8 +180,8 @@ def product_lifts(
             estimate = replace(estimate, p=sign_flip_p(moved, rng))
         return Lift(judge.name, None, kind, estimate, simulated, 0 if kind else without)
 
-    kinds = dict.fromkeys(item.category for item in attacked)
-    return [lift(), *_corrected([lift(kind) for kind in kinds if kind])]
+    kinds = dict.fromkeys(item.category for item in pairs.attacked)
+    return [lift(), *_corrected([lift(kind) for kind in kinds])]
 
 
 def outcomes(session: Session, sweep: Sweep) -> list[SuiteJudgement]:

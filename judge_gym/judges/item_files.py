@@ -1,7 +1,6 @@
 """Files of items: the texts, the labels beside them, and what is said of both."""
 
 import re
-import shlex
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from judge_gym.alike import LONGEST_NAME, MISSPELT, may_name_systems, said_alike
 from judge_gym.counting import counted, first_of
 from judge_gym.design.config import corpus_digest, shown, what_exists
 from judge_gym.errors import ConfigError, DataFileError, NoRowError, did_you_mean
+from judge_gym.evidence.choosing import BY_OPTION, NamedBy
 from judge_gym.evidence.typed_rows import NO_ANSWER, TypedRows, read_typed_rows
 from judge_gym.judges.base import Judge
 from judge_gym.judges.certify_rule import CertifyRule
@@ -80,6 +80,8 @@ class ItemFile:
     """The scale that a file says labels have; None of those on the judges' scale."""
     unanswered: tuple[str, ...] = ()
     """The items with an empty answer, which is judged as `NO_ANSWER`."""
+    named_by: NamedBy | None = BY_OPTION
+    """Where a user gives `fields`; None where that is nowhere."""
 
     @property
     def name(self) -> str:
@@ -225,9 +227,8 @@ class ItemFile:
             )
         calls = {*self.conversations.calls, *self.conversations.unled}
         if labelled := calls & {row.item for row in labels.rows}:
-            return read_item_file(self.path, self.fields, labelled).with_labels(
-                labels, judges, scale
-            )
+            read = read_item_file(self.path, self.fields, labelled, named_by=self.named_by)
+            return read.with_labels(labels, judges, scale)
         if named := self.conversations.named:
             labels = labels.renamed(named)
         judges = [judges] if isinstance(judges, Judge) else judges
@@ -269,11 +270,10 @@ class ItemFile:
             of_labels=self.label_scale is not None,
         )
 
-    def said(self, judge: Judge, mapping: Path | str = "") -> str:
+    def said(self, judge: Judge) -> str:
         """Return how many labels were read and from which column, for a person.
 
-        Of a judge of verdicts, how many of each. `mapping` is the place whose `fields` map columns,
-        a file or words for it; without one an option of the command does.
+        Of a judge of verdicts, how many of each.
         """
         count = len(self.answers)
         if self.labels is not None and self.people is not None:
@@ -283,11 +283,13 @@ class ItemFile:
             sentence += (
                 "Column 'truth' is empty." if "truth" in self.columns else "No column 'truth'."
             )
-            if beside := labels_beside(self.path):
-                sentence += f" {beside} has labels: to use it, add --labels {beside}."
+            beside = labels_beside(self.path)
+            if beside and self.named_by:
+                place = self.named_by.place
+                how = f"name it as `labels` in {place}" if place else f"add --labels {beside}"
+                sentence += f" {beside} has labels: to use it, {how}."
             for column in likely_labels(self.columns):
-                how = _mapped("truth", column, mapping)
-                sentence += f" Column {column!r} may hold labels: to use it, {how}."
+                sentence += f" Column {column!r} may hold labels{self._to_use('truth', column)}."
         else:
             sentence = (
                 f"Labels: {count} of {len(self.items)} items, from column {self.label_column!r}"
@@ -306,22 +308,21 @@ class ItemFile:
                 f" {counted(len(texts), 'text')} with labels that differ, where the mean of numbers"
                 f" or the most frequent name counts, and none of a tie: lines {first_of(texts)}."
             )
-        sentence += self.ids_said(mapping)
+        sentence += self.ids_said()
         if self.unanswered:
             sentence += (
                 f" {counted(len(self.unanswered), 'item')} with an empty answer, judged as "
                 f"{NO_ANSWER}: {first_of(self.unanswered)}."
             )
-        sentence += self._systems_said(mapping) + self.conversations.said()
+        sentence += self._systems_said() + self.conversations.said()
         return f"{sentence} {self.doubted_scale(judge)}".rstrip()
 
-    def ids_said(self, mapping: Path | str = "") -> str:
+    def ids_said(self) -> str:
         """Return that ids are numbers of rows, and which columns may be ids; "" where they are."""
         if not self.numbered:
             return ""
         return " Ids are row numbers: no column is mapped to id." + "".join(
-            f" Column {column!r} has another value in each row: to use it, "
-            f"{_mapped('id', column, mapping)}."
+            f" Column {column!r} has another value in each row{self._to_use('id', column)}."
             for column in self.columns
             if column not in self.used.values() and self._are_ids(column)
         )
@@ -332,7 +333,7 @@ class ItemFile:
         short = all(0 < len(one) <= LONGEST_NAME and " " not in one for one in values)
         return 1 < len(values) == len(set(values)) and short
 
-    def _systems_said(self, mapping: Path | str) -> str:
+    def _systems_said(self) -> str:
         """Return which systems the texts are of, or which column may say so; a sentence or none."""
         if names := sorted({name for one in self.items for name in _made_by(one)} - {""}):
             without = sum(not item.system for item in self.items)
@@ -341,24 +342,21 @@ class ItemFile:
             apart = f" Names that differ only in case count as different: {alike}." if alike else ""
             return f" Systems: {first_of(names)}{rest}.{apart}"
         return "".join(
-            f" Column {column!r} may name systems and is not read as one: to use it, "
-            f"{_mapped('system', column, mapping)}."
+            f" Column {column!r} may name systems and is not read as one"
+            f"{self._to_use('system', column)}."
             for column in self.columns
             if may_name_systems(column) and self._tells_apart(column)
         )
+
+    def _to_use(self, field: str, column: str) -> str:
+        """Return how to have a field read from a column, to follow what may stand in it."""
+        return f": to use it, {self.named_by.adding(field, column)}" if self.named_by else ""
 
     def _tells_apart(self, column: str) -> bool:
         """Whether a column that no field is read from has several values, all of them short."""
         values = self.column(column)
         is_short = all(len(one) <= LONGEST_NAME for one in values)
         return column not in self.used.values() and is_short and len({*values}) > 1
-
-
-def _mapped(name: str, column: str, mapping: Path | str) -> str:
-    """Return how to have a field read from a column."""
-    if mapping:
-        return f"add `fields: {{{name}: {column}}}` to {mapping}"
-    return f"add `--fields {shlex.quote(f'{name}={column}')}`"
 
 
 def read_judged_items(
@@ -385,7 +383,11 @@ def read_judged_items(
 
 
 def read_item_file(
-    path: str | Path, fields: Mapping[str, str] | None = None, turns: Collection[str] = ()
+    path: str | Path,
+    fields: Mapping[str, str] | None = None,
+    turns: Collection[str] = (),
+    *,
+    named_by: NamedBy | None = BY_OPTION,
 ) -> ItemFile:
     """Read the items of a JSONL or CSV file, or of a folder of them, in file and row order.
 
@@ -393,7 +395,8 @@ def read_item_file(
     `category` and `system`; a text may be a list of messages, and stands in `messages`, too.
     `fields` maps those that stand in other columns, and may have the keys of `conversations.KEYS`.
     An empty text in a column that it names is an answer that was not given, `NO_ANSWER`. `turns`
-    are messages that are turns although they only call tools.
+    are messages that are turns although they only call tools. `named_by` is where a user gives
+    `fields`.
     Raises `EvidenceError` as `read_typed_rows` does, and for a column that misspells `truth`.
     """
     path = Path(path)
@@ -402,10 +405,10 @@ def read_item_file(
         conversations.alone = turns
     except ValueError as error:
         raise ConfigError(f"{error}.") from None
-    rows = _typed_rows(path, conversations, chosen)
+    rows = _typed_rows(path, conversations, chosen, named_by)
     names = (item.id for item in rows.rows)
     conversations.note_ids(path, zip(names, rows.cells, strict=True))
-    _check_truth(path, rows)
+    _check_truth(path, rows, named_by)
     _check_second_systems(rows)
     by_text: dict[str, list[Label]] = defaultdict(list)
     for item in rows.rows:
@@ -432,11 +435,15 @@ def read_item_file(
         numbered="id" not in rows.used,
         used=rows.used,
         unanswered=rows.unanswered,
+        named_by=named_by,
     )
 
 
 def _typed_rows(
-    path: Path, conversations: ConversationItems, fields: Mapping[str, str]
+    path: Path,
+    conversations: ConversationItems,
+    fields: Mapping[str, str],
+    named_by: NamedBy | None,
 ) -> TypedRows[Item]:
     """Return the rows of a file of items; raises as `read_item_file`."""
     try:
@@ -448,6 +455,7 @@ def _typed_rows(
             numbers=["truth"],
             unfold=conversations.rows,
             answers=("text", "second"),
+            named_by=named_by,
             corpus=corpus_digest(path),
         )
     except NoRowError as error:
@@ -462,13 +470,14 @@ def _typed_rows(
         conversations.check(path)
 
 
-def _check_truth(path: Path, rows: TypedRows[Item]) -> None:
+def _check_truth(path: Path, rows: TypedRows[Item], named_by: NamedBy | None) -> None:
     """Raise `DataFileError` for a column that misspells `truth`, where none was read."""
     misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=MISSPELT)
     if misspelt and "truth" not in rows.used and "truth" not in rows.columns:
+        how = f"To use it, {named_by.adding('truth', misspelt[0])}." if named_by else ""
         raise DataFileError(
             f"{path}: there is no column 'truth'. Did you mean column {misspelt[0]!r}?",
-            f"Rename it to truth, or map it with fields: {{truth: {misspelt[0]}}}.",
+            how or "Rename it to truth.",
         )
 
 
@@ -504,7 +513,9 @@ def read_labelled(judge: Judge, rule: GateRule | CertifyRule, key: str) -> ItemF
                 f"{judge.called}: {key}.{name} is {path}, which does not exist.", what_exists(path)
             )
     labels = read_labels(rule.labels, rule.label_fields, in_file=True) if rule.labels else None
-    read = read_item_file(rule.items, rule.fields).with_labels(labels, [judge])
+    place = f"{'the gate' if key == 'gate' else key} in the judge's file"
+    read = read_item_file(rule.items, rule.fields, named_by=NamedBy(place))
+    read = read.with_labels(labels, [judge])
     read.check([judge])
     return read
 

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -352,9 +352,11 @@ class _LabelReading:
         how = f"label_fields: {{{pairs}}}" if self._in_file else options
         return f"If each of the other columns has a person's labels, read them with `{how}`."
 
-    def _mapped(self, name: str) -> str:
-        by_key = f"`label_fields: {{{name}: COLUMN}}`"
-        return by_key if self._in_file else f"`--label-fields {name}=COLUMN`, or in a file {by_key}"
+    def _mapped(self, name: str, column: str = "COLUMN") -> str:
+        by_key = f"`label_fields: {{{name}: {column}}}`"
+        return (
+            by_key if self._in_file else f"`--label-fields {name}={column}`, or in a file {by_key}"
+        )
 
     def _column(self, row: DataRow, name: str) -> str | None:
         if name in self._fields:
@@ -369,7 +371,7 @@ class _LabelReading:
         column = self._column(row, name)
         if column is None and name in _NEEDED:
             there = ", ".join(map(repr, row.values))
-            inside = rows_inside(row.values, "--label-fields rows=") if row.line == 1 else ""
+            inside = rows_inside(row.values, partial(self._mapped, "rows")) if row.line == 1 else ""
             hint = self._of_people(list(row.values)) if name == "label" else ""
             raise row.error(
                 self._path, f"there is no column {name!r}",

@@ -70,7 +70,7 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     columns = {role: _column(there, names) for role, names in COLUMNS.items()}
     missing = [role for role in ("item", "judge", "verdict") if not columns[role]]
     if missing:
-        inside = rows_inside(rows[0], "--rows ") if len(rows) == 1 else ""
+        inside = rows_inside(rows[0], "--rows {}".format) if len(rows) == 1 else ""
         wanted = "; ".join(f"{role}: {', '.join(COLUMNS[role])}" for role in missing)
         raise NoMappingError(
             f"No mapping is given, and no column is the {' or the '.join(missing)}. "

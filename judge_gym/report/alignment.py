@@ -336,7 +336,7 @@ def alignment_report(
         sentences=[*filter(None, said)],
         simulated=loaded.simulated,
         files=(f"{stem}.json",),
-        read=loaded.items.said(loaded.judge, loaded.file),
+        read=loaded.items.said(loaded.judge),
         template="alignment.html.j2",
         shown=_shown(report),
     )

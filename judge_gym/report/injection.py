@@ -1,6 +1,7 @@
 """How far injections steer judges: what was found, tables by kind and by setting, and as JSON."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from judge_gym.formats import ABSENT, side_of_0
@@ -15,14 +16,23 @@ SUITE_SCALE = "on the 0-1 scale (1: from the first stage to the last)"
 
 
 def injection_report(
-    lifts: Sequence[Lift], name: str, scale: str, others: Sequence[str] = ()
+    lifts: Sequence[Lift],
+    names: Sequence[str],
+    scale: str,
+    *,
+    of: Sequence[Path] = (),
+    read: str = "",
+    others: Sequence[str] = (),
 ) -> StudyReport[Sequence[Lift]]:
-    """Return the report of these lifts, each `scale`; `others` are sentences besides."""
+    """Return the report of these lifts, each `scale`, of what `names` tell apart.
+
+    `of` are the files that it is of, `read` is what was read, and `others` are sentences besides.
+    """
     overall = [one for one in lifts if one.setting is None and not one.attack]
-    stem = stem_of("injection", name)
+    stem = stem_of("injection", *names)
     page = StudyPage(
         stem=stem,
-        title=f"Injections, {name}",
+        title=f"Injections, {names[-1]}",
         found=" ".join(map(_found, overall)),
         tables=[*_by_setting(lifts), _by_kind(lifts)],
         sentences=[
@@ -33,6 +43,8 @@ def injection_report(
         ],
         simulated=any(one.simulated for one in lifts),
         files=(f"{stem}.json",),
+        of=of,
+        read=read,
     )
     return StudyReport(lifts, page, [_value(one) for one in lifts])
 
@@ -75,7 +87,7 @@ def _by_kind(lifts: Sequence[Lift]) -> Table:
             str(max(by_kind[kind, judge].estimate.n_items for judge in judges)),
             *(_shown(by_kind[kind, judge].estimate) for judge in judges),
         )
-        for kind in sorted({one.attack for one in lifts}, key=bool)
+        for kind in dict.fromkeys(one.attack for one in lifts)
     ]
     unread = (str(by_kind["", judge].without_verdict) for judge in judges)
     rows.append(("judgements without a verdict", "", *unread))

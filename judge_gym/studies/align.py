@@ -35,7 +35,7 @@ def align(
     return Study(
         noun="alignment",
         called=f"Alignment {loaded.design.name}",
-        read=loaded.items.said(loaded.judge, loaded.file),
+        read=loaded.items.said(loaded.judge),
         asked=[Asked(loaded.judge, [])],
         report=report,
         also_asked=[proposer.model] if proposer else [],

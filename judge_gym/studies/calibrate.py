@@ -33,7 +33,7 @@ def calibrate(
     design = load_calibration(file)
     loaded = load_judges(design, judges)
     originals = load_originals(design, loaded)
-    read = originals.said(loaded[0], file)
+    read = originals.said(loaded[0])
     to_rewrite = rewritings(originals.texts, design)
     critics = [judge.reason_critic.model for judge in loaded if judge.reason_critic]
 

@@ -124,10 +124,13 @@ def test_labels_beside_the_items_are_named_when_they_are_not_read(
     judge, items, names = place(tmp_path)
     judge.write_text(judge.read_text().partition("gate:")[0])  # its texts are not here
     row = {"item": names[0], "annotator": "ann", "label": 5}
-    (tmp_path / "items.labels.jsonl").write_text(json.dumps(row))
-    shown = command("judge", "check", judge, "--items", items).fine().output
-    assert "items.labels.jsonl" in shown
-    assert "--labels" in shown
+    beside = tmp_path / "items.labels.jsonl"
+    beside.write_text(json.dumps(row))
+    checked = ("judge", "check", judge, "--items", items)
+    shown = " ".join(command(*checked).fine().output.split())
+    assert f"add --labels {beside}" in shown
+    assert "(ann 1)" in command(*checked, "--labels", beside).fine().output
+    assert command(*checked[:3], "--labels", beside).code == 2
 
 
 def test_labels_of_a_part_correct_the_mean_and_plan_the_next_ones(command: CommandLine) -> None:

@@ -9,6 +9,7 @@ from judge_gym.calibration.alignment_file import AlignmentFile, load_alignment
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
+from judge_gym.evidence.choosing import NamedBy
 from judge_gym.judges.aligning.candidates import AlignmentCandidate, Trained, with_examples
 from judge_gym.judges.aligning.proposing import Proposals
 from judge_gym.judges.aligning.splitting import LabelUse, Parts, example_texts, split_texts
@@ -76,7 +77,9 @@ def load(file: Path) -> LoadedAlignment:
         read_labels(design.labels, design.label_fields, in_file=True) if design.labels else None
     )
     scale = design.label_scale
-    items = read_item_file(design.items, design.fields).with_labels(labels, [judge], scale)
+    named_by = NamedBy("the alignment file")
+    items = read_item_file(design.items, design.fields, named_by=named_by)
+    items = items.with_labels(labels, [judge], scale)
     items.check([judge], scale)
     items = on_scale_of(judge, items, scale)
     return LoadedAlignment(

@@ -10,10 +10,11 @@ from sqlalchemy.orm import Session
 from judge_gym.answers.readability import Answers
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.errors import ConfigError
+from judge_gym.evidence.choosing import NamedBy
 from judge_gym.judges import Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.perturbing import found
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
-from judge_gym.judges.files import JudgeSource, check_given, named
+from judge_gym.judges.files import JudgeSource, check_given, check_single, named
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.judging import judge_items, lacking
 from judge_gym.judges.label_files import read_labels
@@ -71,11 +72,7 @@ def load_judges(
     loaded: list[Judge] = []
     for source in chosen:
         path, judge = named(source), load_judge(source)
-        if judge.judges_pairs:
-            raise ConfigError(
-                f"{path} is a judge of pairs, and calibration needs scores of single texts.",
-                "Calibrate a judge of kind rubric, binary, callable or http.",
-            )
+        check_single(source, judge, "a calibration")
         if judge.key in judges:
             raise ConfigError(f"{path} is the same judge as {judges[judge.key]}.", "Name one.")
         judges[judge.key] = path
@@ -91,7 +88,8 @@ def load_originals(design: CalibrationDesign, judges: Sequence[Judge]) -> ItemFi
     labels = (
         read_labels(design.labels, design.label_fields, in_file=True) if design.labels else None
     )
-    items = read_item_file(design.items, design.fields)
+    named_by = NamedBy("the calibration file")
+    items = read_item_file(design.items, design.fields, named_by=named_by)
     originals = items.with_labels(labels, judges, design.label_scale)
     check_labels(judges, originals, design.label_scale)
     return originals

@@ -18,7 +18,6 @@ from judge_gym.records.items import Item
 
 MOST_SLICES = 300
 """Most slices, and most systems, of one certificate."""
-_PLACE = "certify in the judge's file"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +43,7 @@ class LoadedCertification:
 
     def said(self) -> str:
         """Return how many labels were read, for a person."""
-        sentence = self.file.said(self.judge, _PLACE)
+        sentence = self.file.said(self.judge)
         if self.left_out:
             sentence += f" {counted(self.left_out, 'text')} that the judge was made with: left out."
         column = _column(self.rule, "system")
@@ -100,7 +99,7 @@ def _check_labels(judge: Judge, file: ItemFile, people: People) -> None:
     """Raise without a label of a whole text, and for a label between the two verdicts."""
     if not people.annotators():
         raise ConfigError(
-            f"{judge.called}: no text of {file.path} has a label. {file.said(judge, _PLACE)}",
+            f"{judge.called}: no text of {file.path} has a label. {file.said(judge)}",
             "Label texts drawn at random: judge-gym judge label, or name a file with --labels.",
         )
     if not people.by_vote():

@@ -9,6 +9,7 @@ from judge_gym.calibration.design import CalibrationDesign, load_calibration
 from judge_gym.calibration.review_file import Reviewed, ReviewFile, load_review_file
 from judge_gym.design.config import Node, Place, read_tree
 from judge_gym.errors import ConfigError
+from judge_gym.evidence.choosing import NamedBy
 from judge_gym.judges import Item, Judge, load_judge
 from judge_gym.judges.calibrating.judging import Asked, check_labels, load_originals, with_people
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
@@ -123,7 +124,8 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Rev
         texts = with_people(changed_texts(items.texts, design), items)
     else:
         assert reviewed.items is not None
-        items, repeats = read_item_file(folder / reviewed.items, reviewed.fields), file.repeats
+        named_by, repeats = NamedBy("the review file"), file.repeats
+        items = read_item_file(folder / reviewed.items, reviewed.fields, named_by=named_by)
         people = reviewed.labels and read_labels(
             folder / reviewed.labels, reviewed.label_fields, in_file=True
         )
@@ -132,10 +134,11 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Rev
         texts = with_people(Texts(items.texts), items)
     fresh: tuple[Item, ...] = ()
     if reviewed.fresh:
-        answers = read_item_file(folder / reviewed.fresh, reviewed.fresh_fields)
+        named_by = NamedBy("the review file", "fresh_fields")
+        answers = read_item_file(folder / reviewed.fresh, reviewed.fresh_fields, named_by=named_by)
         answers.check([judge])
         fresh = answers.texts
-    labels = items.said(judge, reviewed.calibration or node.place.file)
+    labels = items.said(judge)
     scale = design.label_scale if design else None
     labelled = labelled_by_day(judge, items.texts, items.labels, file.time_zone, scale)
     return ReviewCase(

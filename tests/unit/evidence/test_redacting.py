@@ -121,7 +121,7 @@ def test_what_only_looks_like_a_number_is_counted_by_its_kind() -> None:
     ("what", "said"),
     [
         ("trace=trace_id", "looks like another key"),
-        ("unit=turn", "--fields unit=turn"),
+        ("unit=turn", "by itself, as unit=turn"),
         ("emails", "Did you mean email"),
         ("Phone", "Did you mean phone"),
     ],

@@ -7,6 +7,7 @@ import pytest
 from judge_gym.asking.budgeting import exceeded_error, spender_of
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError, DataFileError, did_you_mean_id
+from judge_gym.evidence.choosing import BY_OPTION, NamedBy
 from judge_gym.judges import (
     CallableJudge,
     HttpJudge,
@@ -316,6 +317,24 @@ def test_a_row_without_the_column_of_answers_has_no_empty_answer(tmp_path: Path)
     assert [item.second for item in read.items] == ["y", None]
     with pytest.raises(DataFileError, match="there is no 'a'"):
         read_item_file(written(tmp_path, '{"a": "x"}\n{"b": "y"}\n', "gap.jsonl"), {"text": "a"})
+
+
+@pytest.mark.parametrize(
+    "rows", ["txt\na\n", "id,text\n1,a\n2,\n", "Text,TEXT\na,b\n", "text,truht\na,5\n"]
+)
+def test_a_message_names_only_the_place_where_columns_can_be_mapped(
+    tmp_path: Path, rows: str
+) -> None:
+    file = written(tmp_path, rows, "items.csv")
+    for named_by, there, absent in (
+        (BY_OPTION, "--fields", "fields: {"),
+        (NamedBy("the review file", "fresh_fields"), "`fresh_fields: {", "--fields"),
+        (None, "", "fields"),
+    ):
+        with pytest.raises(DataFileError) as refused:
+            read_item_file(file, named_by=named_by)
+        assert there in refused.value.remedy
+        assert absent not in refused.value.remedy
 
 
 def test_numbers_of_rows_as_ids_are_told(tmp_path: Path) -> None:

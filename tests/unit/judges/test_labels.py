@@ -3,11 +3,13 @@
 import json
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from judge_gym.errors import EvidenceError, JudgeGymError
+from judge_gym.evidence.choosing import NamedBy
 from judge_gym.judges import (
     BinaryJudge,
     CallableJudge,
@@ -18,7 +20,7 @@ from judge_gym.judges import (
     load_judge,
     read_item_file,
 )
-from judge_gym.judges.item_files import read_labelled
+from judge_gym.judges.item_files import ItemFile, read_labelled
 
 GRADES = CallableJudge(name="grades", function="mine:grade", scale=Scale(lowest=1, highest=5))
 NAMED = CallableJudge(
@@ -127,13 +129,20 @@ def test_a_column_is_mapped_and_one_that_is_not_there_is_named(tmp_path: Path) -
         read_item_file(file)
 
 
+def in_file(read: ItemFile) -> ItemFile:
+    return replace(read, named_by=NamedBy("my.yaml"))
+
+
 def test_what_is_said_counts_labels_and_names_columns_that_may_hold_some(tmp_path: Path) -> None:
     unread = read_item_file(written(tmp_path, "id,text,human_score,note\n7,a,5,x\n"))
     assert unread.said(GRADES) == (
         "Labels: none. No column 'truth'. Column 'human_score' may hold labels: to use it, add "
         "`--fields truth=human_score`."
     )
-    assert "add `fields: {truth: human_score}` to my.yaml" in unread.said(GRADES, Path("my.yaml"))
+    assert "add `fields: {truth: human_score}` to my.yaml" in in_file(unread).said(GRADES)
+    (tmp_path / "items.labels.jsonl").write_text("{}")
+    assert "--labels" in unread.said(GRADES)
+    assert "name it as `labels` in my.yaml" in in_file(unread).said(GRADES)
     verdicts = read_item_file(written(tmp_path, "text,truth\na,pass\nb,fail\nc,fail\nd,\nd,\n"))
     assert verdicts.said(BINARY).startswith(
         "Labels: 3 of 5 items, from column 'truth' (2 Fail, 1 Pass). 1 row repeats the texts of "
@@ -155,7 +164,7 @@ def test_a_column_that_may_name_systems_is_said_not_to_be_read_as_one(
     assert not any(item.system for item in read.items)
     option = shlex.quote(f"system={column}")
     assert f"is not read as one: to use it, add `--fields {option}`." in read.said(GRADES)
-    assert f"add `fields: {{system: {column}}}` to" in read.said(GRADES, Path("my.yaml"))
+    assert f"add `fields: {{system: {column}}}` to" in in_file(read).said(GRADES)
     mapped = read_item_file(file, {"system": column})
     assert {item.system for item in mapped.items} == {"old", "new"}
     assert "may name systems" not in mapped.said(GRADES)
