@@ -42,11 +42,17 @@ def _plural(noun: str) -> str:
 SIMULATED_COST = "0 (simulated)"
 
 
-def cost_in_words(usd: float, unknown: int, at_most_usd: float = 0.0) -> str:
+def cost_in_words(
+    usd: float, unknown: int, at_most_usd: float = 0.0, *, simulated: bool = False
+) -> str:
     """Return a cost in US dollars: what is known, and of how many requests it is not.
 
-    `at_most_usd` is the bound on the cost of those, as far as their models have a price.
+    `at_most_usd` is the bound on the cost of those, as far as their models have a price. What is
+    `simulated` costs nothing.
     """
+    if simulated:
+        lost = f"{counted(unknown, 'request')} of unknown outcome"
+        return f"0 (simulated; {lost})" if unknown else SIMULATED_COST
     if not unknown:
         return f"{usd:.4g} USD"
     bound = f", counted in budgets as {at_most_usd:.4g} USD" if at_most_usd else ""
