@@ -39,7 +39,7 @@ _BETWEEN = (
 _RESULT_PHRASES = {
     Result.PASSES: "Held",
     Result.FAILS: "Did not hold",
-    Result.INCONCLUSIVE: "Open",
+    Result.CANNOT_TELL: "Open",
     Result.NOT_APPLICABLE: "Not applicable",
 }
 
@@ -243,7 +243,7 @@ def verdict_tiles(findings: CalibrationFindings) -> list[Tile]:
             for result, word in (
                 (Result.PASSES, "checks passed"),
                 (Result.FAILS, "failed"),
-                (Result.INCONCLUSIVE, "open"),
+                (Result.CANNOT_TELL, "open"),
             )
         )
         total = assessment.statuses.total()
@@ -265,7 +265,7 @@ def check_table(checks: Sequence[Check], title: str, about: str, *, simulated: b
             Row(
                 (
                     check.question,
-                    check.result.words,
+                    check.result,
                     "; ".join(
                         (check.reason, *(e for e in _effects(check) if e not in check.reason))
                     ),
@@ -650,7 +650,7 @@ def _lines(findings: CalibrationFindings) -> Iterator[str]:
             if names:
                 yield f"  - {phrase}: {names}."
     for check in findings.together:
-        yield f"- {_plain(check.question)}: {check.result.words} ({check.reason})."
+        yield f"- {_plain(check.question)}: {check.result} ({check.reason})."
     enough = ", ".join(
         f"{name} {plain(value)}" for name, value in design.margins.model_dump().items()
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.calibration.checks import Result, span
+from judge_gym.calibration.checks import span
 from judge_gym.calibration.comparisons import FIGURE_NAMES
 from judge_gym.counting import counted
 from judge_gym.formats import dollars, number, plain
@@ -257,7 +257,7 @@ def _section(row: ReviewRow) -> Iterator[str]:
     if figures["checks"]:
         checks = figures["checks"]
         cells = [
-            (check["question"], Result(check["result"]).words, check["reason"], check["action"])
+            (check["question"], check["result"], check["reason"], check["action"])
             for check in checks
         ]
         yield markdown_table(plain_table("", ("check", "result", "figure", "what to do"), cells))

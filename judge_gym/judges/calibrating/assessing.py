@@ -332,7 +332,7 @@ def recommended(
         behind = bool(agreement and agreement.upper is not None and agreement.upper < reached)
         agrees = (agreement.estimate if agreement else None) or 0.0
         tells = all(c.result is not Result.FAILS for c in assessment.checks if c.name in _FIRST)
-        fails, still_open = assessment.count(Result.FAILS), assessment.count(Result.INCONCLUSIVE)
+        fails, still_open = assessment.count(Result.FAILS), assessment.count(Result.CANNOT_TELL)
         cost = float(np.nan_to_num(costs[place], nan=np.inf))
         verdict = assessment.decision.verdict
         return verdict, less, behind, not tells, fails, still_open, -agrees, cost

@@ -139,11 +139,11 @@ def test_a_judge_stopped_by_its_budget_is_told_what_is_missing_and_not_to_use_ot
     for name, expected in (("drop:vague_ify", 29 * 2), ("trend:vague_ify", 29 * 3)):
         missing = checks[name]
         counts = f"judgements are missing: {5 * REPEATS} of {expected * REPEATS} exist"
-        assert missing.result is Result.INCONCLUSIVE
+        assert missing.result is Result.CANNOT_TELL
         assert missing.reason == counts
         assert counts in missing.estimate.reason
     assert f"judgements are missing: {6 * REPEATS} of {30 * REPEATS}" in checks["bins"].reason
-    undecided = [one for one in checks.values() if one.result is Result.INCONCLUSIVE]
+    undecided = [one for one in checks.values() if one.result is Result.CANNOT_TELL]
     assert {one.action for one in undecided} == {missing.action}
     # What no judgement would change is still said of the texts.
     assert checks["invariant:shuffle_labels"].result is Result.NOT_APPLICABLE
