@@ -105,7 +105,7 @@ def _alike(
     scored = [name for name, own in zip(judges, points.T, strict=True) if not np.isnan(own).all()]
     return claimed(
         "alpha",
-        f"the scores of {', '.join(scored) or 'these judges'} can stand in for each other",
+        f"the scores of {', '.join(scored if scored[1:] else judges)} can stand in for each other",
         score_alpha(points, rng),
         MarginClaim(Direction.ABOVE, margins.alpha),
         "Keep one judge throughout: scores of these cannot be compared with each other.",

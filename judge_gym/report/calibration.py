@@ -57,6 +57,8 @@ def asking(findings: CalibrationFindings) -> str:
     if refused and len(kept) < 2 <= len(findings.assessments):
         only = f"Only {kept[0]} is not refused" if kept else "None of these judges is recommended"
         return f"{only}, so ways to ask two judges are not compared."
+    if findings.missing and len(kept) > 1 and not findings.policies:
+        return "Ways to ask two judges are not compared: judgements are missing."
     if enough is None or best is None:
         return ""
     little = f"less than {plain(100 * margin)} in 100 right scores"
