@@ -25,10 +25,11 @@ from judge_gym.judges.gate_checks import (
     threshold_checks,
 )
 from judge_gym.judges.gate_rule import GateRule
-from judge_gym.judges.gate_texts import LoadedGate, read_gate
+from judge_gym.judges.gate_texts import LoadedGate, load_gates, read_gate
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.model_names import Answered
+from judge_gym.shipped import DEPLOYMENTS
 from support.judge_results import a_result
 
 GRADES = CallableJudge(name="grades", function="m:f", scale=Scale(lowest=1, highest=5))
@@ -483,3 +484,12 @@ def test_a_scale_in_doubt_is_checked_before_the_rubric():
         assert agreement.action.startswith("Check it. Read the texts") is first
         # Whether answers can be read has nothing to do with labels.
         assert not any(one.action.startswith("Check it.") for one in checks if one is not agreement)
+
+
+def test_a_gate_says_which_thresholds_of_its_file_are_replaced():
+    file = DEPLOYMENTS / "calibrations" / "good.yaml"  # agreement: 0.4
+    (same,) = load_gates([file], {"agreement": 0.4})
+    (other,) = load_gates([file], {"agreement": 0.5, "accuracy": 0.3})
+    assert (same.replaced, other.replaced) == ({}, {"agreement": 0.4, "accuracy": None})
+    assert same.said() in other.said()
+    assert "agreement 0.5 (was 0.4), accuracy 0.3 (was none)" in other.said()
