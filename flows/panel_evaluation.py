@@ -63,9 +63,7 @@ async def panel_evaluation(
         reviews = await work(panel, items)
         run.summary.answers += answers_of(filter(None, reviews.states))
         if reviews.waiting:
-            run.summary.waiting[f"documents of panel {loaded.name} wait in batches"] += (
-                reviews.waiting
-            )
+            run.summary.waiting[f"document of panel {loaded.name}", ""] += reviews.waiting
         if reviews.stopped:
             raise reviews.stopped
 

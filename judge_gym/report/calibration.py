@@ -631,9 +631,10 @@ def _lines(findings: CalibrationFindings) -> Iterator[str]:
         yield "- SIMULATED: this says nothing of any real judge."
     changes = ", ".join(perturbation.name for perturbation in design.chosen)
     severities = ", ".join(plain(severity) for severity in design.severities)
+    texts, runs = len(findings.texts.originals), counted(design.repeats, "run")
     yield (
-        f"- Tried: {len(findings.texts.originals)} texts of {_plain(design.items.name)}, "
-        f"{design.repeats} runs, {changes} at severities {severities}, seed {design.seed}."
+        f"- Tried: {counted(texts, 'text')} of {_plain(design.items.name)}, {runs}, {changes} at "
+        f"severities {severities}, seed {design.seed}."
     )
     if design.perturber:
         types = ", ".join(

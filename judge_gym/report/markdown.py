@@ -150,7 +150,7 @@ def _panel_parts(state: PanelState) -> Iterator[str]:
     if state.simulated:
         yield f"**SIMULATED**: {MEANS['SIMULATED']}"
     if state.was_truncated:
-        yield f"The document was longer; raters saw its first {len(state.items)} items."
+        yield f"The document was longer; raters saw its first {counted(len(state.items), 'item')}."
     yield from _consensus(state)
     if state.reviewed:
         yield "## Scores"
