@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from judge_gym.counting import cost_in_words, counted
+from judge_gym.counting import counted
 from judge_gym.formats import dollars
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.lab.reading import RubricToRead
@@ -79,8 +79,8 @@ def plan_sentence(plan: SpendingPlan) -> str:
 
 def _spent(spent: Spent) -> str:
     """Return the cost of what was answered, and the most that of calls that are open can be."""
-    cost = cost_in_words(spent.cost_usd, spent.unpriced, spent.at_most_usd)
     if not spent.open_calls:
-        return cost
+        return spent.cost_in_words
     most = f"at most {dollars(spent.open_usd)} USD" if spent.open_usd else "an unknown amount"
-    return f"{cost}, and {most} for {counted(spent.open_calls, 'call')} without an answer yet"
+    open_calls = counted(spent.open_calls, "call")
+    return f"{spent.cost_in_words}, and {most} for {open_calls} without an answer yet"

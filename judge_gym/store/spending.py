@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.counting import cost_in_words
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import SwapPlan
 from judge_gym.design.strategies.view import VIEWS
@@ -110,6 +111,12 @@ class Spent:
     def bound_usd(self) -> float:
         """What was spent at most: what bounds of cost are compared with."""
         return self.cost_usd + self.at_most_usd
+
+    @property
+    def cost_in_words(self) -> str:
+        """The cost of what was answered."""
+        unknown, most = self.unpriced, self.at_most_usd
+        return cost_in_words(self.cost_usd, unknown, most, simulated=self.simulated)
 
 
 def spending_scope(session: Session, sweep: str) -> Scope:
