@@ -19,7 +19,7 @@ from prefect.states import Completed, Crashed, Failed, Scheduled
 from flows.leases import go_on_without_lease
 from flows.outages import outage_of
 from judge_gym.answers.readability import Answers, remedy_of, too_few_readable
-from judge_gym.counting import counted
+from judge_gym.counting import counted, in_batches
 from judge_gym.errors import RETRY_FAILED, JudgeGymError, OutageError, restated
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.llm.hourly import HourlyBoundError
@@ -165,8 +165,8 @@ class RunSummary:
     """Model → why it got no more calls."""
     answers: list[Answers] = field(default_factory=list)
     """The stored answers of every judge, those of this run included."""
-    waiting: Counter[str] = field(default_factory=Counter)
-    """What waits in batches, in the plural with its provider → how many."""
+    waiting: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """What waits in batches, in the singular, and the names of its providers → how many."""
     found: str = ""
     """What a study that decides found, in sentences: a success says it first."""
 
@@ -193,7 +193,10 @@ class RunSummary:
         wait in batches, the flow ends as waiting; the next run retries what failed.
         """
         if self.waiting:
-            parts = [f"{count} {where}" for where, count in sorted(self.waiting.items())]
+            parts = [
+                f"{in_batches(count, unit)}{at and f' at {at}'}"
+                for (unit, at), count in sorted(self.waiting.items())
+            ]
             waiting = Waiting("; ".join(parts + self.problems))
             return await run_again_later(runtime, waiting, **changes)
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))

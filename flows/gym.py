@@ -72,7 +72,7 @@ async def _make_missing(run: Run, file: Path, loaded: LoadedGym, *, retry_failed
             make_candidates,
             models[name] or (),
             cases,
-            f"cases by {name}",
+            f"case by {name}",
             file=file,
             candidate=name,
             retry_failed=retry_failed,
@@ -80,4 +80,4 @@ async def _make_missing(run: Run, file: Path, loaded: LoadedGym, *, retry_failed
         for name, cases in lacking(loaded, outputs, retry_failed=retry_failed).items()
     ]
     if works:
-        await run.do_all("cases", works)
+        await run.do_all("case", works)

@@ -27,14 +27,14 @@ async def judge_requests(run: Run, requests: Sequence[Asked], *, retry_failed: b
             judge_texts,
             {model for leaf in judge.leaves for model in leaf.models},
             units,
-            f"texts by {judge.name}",
+            f"text by {judge.name}",
             judge=judge,
             repeats=repeats,
             review_day=review_day,
         )
         works.append(replace(work, results=judgements))
     try:
-        await run.do_all("judgements", works)
+        await run.do_all("judgement", works)
     except BOUND_ERRORS as stopped:
         so_far = " ".join(
             run.query(judged_so_far, one.judge, one.items, one.repeats, one.review_day)
@@ -51,7 +51,7 @@ async def perturb_missing(
 ) -> None:
     """Have a model make the changed texts that are missing."""
     units = run.query(perturbing.missing, requested, retry_failed=retry_failed)
-    label = f"texts changed by {perturber.model}"
+    label = f"text changed by {perturber.model}"
     work = work_of(run.runtime, perturb_texts, [perturber.model], units, label, perturber=perturber)
-    await run.do_all("changed texts", [work])
+    await run.do_all("changed text", [work])
     run.count(rewriting_answers, [rewriting.key for rewriting in requested])

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from flows.approving import ApproveOver
 from flows.endings import resumable
-from flows.forms import File, file_run_name
+from flows.forms import Columns, File, file_run_name
 from flows.judge_study import of_study, run_study
 from flows.running import Run
 from judge_gym.lab.approving import SpendingPlan
@@ -37,6 +37,7 @@ async def panel_evaluation(
     panel: File,
     items: File,
     error_price: Annotated[float, Field(ge=0, allow_inf_nan=False)] = ERROR_PRICE,
+    fields: Columns = None,
     approve_over_usd: ApproveOver = None,
 ) -> State[Path]:
     """Have the documents reviewed, then write the page, which is the state's data.
@@ -46,13 +47,14 @@ async def panel_evaluation(
 
     Args:
         panel: the panel file, as this process sees it.
-        items: documents with their true scores.
+        items: documents or texts with their true scores.
         error_price: US dollars that one point of error in one document's score costs you.
+        fields: fields of texts that stand in other columns, as {"truth": "human_score"}.
         approve_over_usd: wait for a person's approval if what is missing is expected to cost more
             US dollars.
     """
     loaded = load_panel(panel)
-    labelled = read_labelled(items, loaded.rubric.scale)
+    labelled = read_labelled(items, loaded.rubric.scale, fields)
 
     def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
         return spending_on_reviews(session, runtime, loaded, labelled, over_usd)
@@ -60,12 +62,10 @@ async def panel_evaluation(
     async def reviewed(run: Run) -> None:
         providers = {run.runtime.providers.of(model).name for model in loaded.models}
         work = review_labelled.with_options(tags=[*map(provider_tag, sorted(providers))])
-        reviews = await work(panel, items)
+        reviews = await work(panel, items, fields)
         run.summary.answers += answers_of(filter(None, reviews.states))
         if reviews.waiting:
-            run.summary.waiting[f"documents of panel {loaded.name} wait in batches"] += (
-                reviews.waiting
-            )
+            run.summary.waiting[f"document of panel {loaded.name}", ""] += reviews.waiting
         if reviews.stopped:
             raise reviews.stopped
 

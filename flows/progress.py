@@ -11,7 +11,7 @@ from prefect.runtime import flow_run
 from prefect.settings import PREFECT_UI_URL
 
 from judge_gym.asking.engine import WAITING
-from judge_gym.counting import counted
+from judge_gym.counting import counted, in_batches, plural
 from judge_gym.lab.status import progress_of, sweep_status
 from judge_gym.runtime import Runtime
 from judge_gym.store.locks import in_progress
@@ -25,7 +25,7 @@ LOOK_S = 15.0
 
 @dataclass
 class Counted:
-    """A bar of units that end; `unit_name` is their plural."""
+    """A bar of units that end; `unit_name` is one in the singular."""
 
     unit_name: str
     total: int
@@ -46,12 +46,12 @@ class Counted:
 
     def __str__(self) -> str:
         if not self.total:
-            return f"No {self.unit_name} were missing."
-        parts = [f"{self.done:,} of {self.total:,} {self.unit_name}"]
+            return f"No {plural(self.unit_name)} were missing."
+        parts = [f"{self.done:,} of {counted(self.total, self.unit_name)}"]
         if failed := self.ends["failed"]:
             parts.append(f"{failed:,} of them failed")
         if waiting := self.ends[WAITING]:
-            parts.append(f"{waiting:,} wait in batches")
+            parts.append(in_batches(waiting))
         return ", ".join(parts)
 
 

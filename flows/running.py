@@ -27,6 +27,7 @@ from judge_gym.asking.budgeting import (
     spending_check,
 )
 from judge_gym.asking.engine import WAITING, all_of, any_batch_open
+from judge_gym.counting import counted, plural
 from judge_gym.errors import RETRY_FAILED, JudgeGymError, OutageError, first_line
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
@@ -53,7 +54,7 @@ class Work:
     """Those whose limits bound it; none for a function of one's own."""
     units: list[Any]
     label: str
-    """The units in the plural; names the task runs."""
+    """A unit in the singular; names the task runs."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     as_batches: bool = False
     """Whether its calls may go as batches; then all are to one model."""
@@ -86,7 +87,7 @@ class Run:
         by_model: Mapping[str, Sequence[Any]],
         **arguments: Any,
     ) -> None:
-        """Do the missing work of every model; `unit_name` is the plural of a unit."""
+        """Do the missing work of every model; `unit_name` is a unit in the singular."""
         works = by_provider(
             self.runtime, task, by_model, unit_name, budget=self.budget, **arguments
         )
@@ -104,8 +105,9 @@ class Run:
         """Make missing judgements; those that wait for a failed view are a problem."""
         await self.do(unit_name, task, missing.by_model)
         if missing.blocked:
+            waits = "waits" if missing.blocked == 1 else "wait"
             self.summary.problems.append(
-                f"{missing.blocked} {unit_name} wait for views that failed"
+                f"{counted(missing.blocked, unit_name)} {waits} for views that failed"
                 f" ({missing.blocked_by or 'not made yet'}); run the sweep again "
                 f"with {RETRY_FAILED}"
             )
@@ -212,8 +214,8 @@ async def run_chunks(
 ) -> tuple[RunSummary, JudgeGymError | None]:
     """Do all the work, a few chunks at a time; returns how it ended and the error that stopped it.
 
-    Prefect's page shows the progress, with one request per chunk; `unit_name` is
-    the plural of a unit.
+    Prefect's page shows the progress, with one request per chunk; `unit_name` is a unit in the
+    singular.
 
     A failed chunk becomes a problem of the summary, and a model that gets no more calls is named
     there. Any other `JudgeGymError` stops new chunks, lets those in progress end, and is returned.
@@ -230,9 +232,7 @@ async def run_chunks(
     async def ended(work: Work, ends: Counter[str]) -> None:
         await progress.add(ends)
         if count := ends.pop(WAITING, 0):
-            summary.waiting[f"{work.label} wait in batches at {' and '.join(work.providers)}"] += (
-                count
-            )
+            summary.waiting[work.label, " and ".join(work.providers)] += count
         summary.outcomes += ends
 
     async def worker() -> None:
@@ -255,7 +255,7 @@ async def run_chunks(
                 if isinstance(outage := outage_of(error), OutageError):
                     errors.append(outage)  # of the run, not of this chunk
                     return
-                where = f"{work.label} {start + 1}-{start + len(units)}"
+                where = _part(work, start, units)
                 summary.problems.append(f"{where}: {first_line(error)}")
 
     tags = {provider_tag(name) for work in works if work.units for name in work.providers}
@@ -320,11 +320,15 @@ class Chunks:
             self._size = min(self.LARGEST, 2 * self._size)
 
 
+def _part(work: Work, start: int, units: Sequence[Any]) -> str:
+    return f"{plural(work.label)} {start + 1}-{start + len(units)}"
+
+
 def _configured(
     runtime: Runtime, work: Work, start: int, units: Sequence[Any]
 ) -> Callable[[], Any]:
     options = work.task.with_options(
-        task_run_name=f"{work.label} {start + 1}-{start + len(units)} of {len(work.units)}",
+        task_run_name=f"{_part(work, start, units)} of {len(work.units)}",
         tags=[provider_tag(name) for name in work.providers],
         timeout_seconds=runtime.settings.chunk_timeout_s,
     )

@@ -43,7 +43,7 @@ async def w1_evidence(
         bundles: plans of bundles that compare embeddings, each with the id of its window.
     """
     async with locked_run({"windows": windows}, budget=budget) as run:
-        progress = Counted("windows", len(windows))
+        progress = Counted("window", len(windows))
         for window_id in windows:
             await run.collect(window_id)
             await progress.add({"collected": 1})
@@ -57,13 +57,13 @@ async def w1_evidence(
                     make_views,
                     (provider.name,),
                     run.query(missing_views, window_id, view, recipes[view]),
-                    f"{view} views (window {window_id})",
+                    f"{view} view (window {window_id})",
                     {"view": view, "model": utility_model, "budget": budget},
                     as_batches=bool(provider.batch),
                 )
                 for window_id in windows
             ]
-            await run.do_all(f"{view} views", works)
+            await run.do_all(f"{view} view", works)
         for one in bundles or ():
             if run.summary.waiting:  # its view may be on its way
                 break
@@ -72,9 +72,9 @@ async def w1_evidence(
                 embed,
                 (run.runtime.providers.of(one.plan.embeddings).name,),
                 run.query(missing_embeddings, one.window, one.plan, recipe),
-                f"embeddings (window {one.window})",
+                f"embedding (window {one.window})",
                 {"window": one.window, "plan": one.plan, "recipe": recipe, "budget": budget},
             )
-            await run.do_all("embeddings", [work])
+            await run.do_all("embedding", [work])
         run.count(view_answers, windows, {view: recipes[view] for view in views})
         return await run.state()

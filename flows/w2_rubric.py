@@ -9,6 +9,7 @@ from flows.endings import resumable
 from flows.forms import Model, OrLeftOut, rubrics_run_name
 from flows.running import Work, locked_run
 from judge_gym.asking.budgeting import SweepBudget
+from judge_gym.counting import plural
 from judge_gym.lab import rubrics
 from judge_gym.lab.embedding import missing_rubric_embeddings
 from judge_gym.questions.rubricer import RubricRequest
@@ -43,17 +44,17 @@ async def w2_rubric(
         by_owner: dict[str, list[RubricRequest]] = defaultdict(list)
         for request in run.query(rubrics.missing_rubrics, chosen, sham=sham):
             by_owner[request.owner_model].append(request)
-        unit_name = "second rubrics" if sham else "rubrics"
+        unit_name = "second rubric" if sham else "rubric"
         await run.do(unit_name, write_rubrics, by_owner, critic_model=critic_model)
         if embeddings and not run.summary.waiting:
             work = Work(
                 embed_rubrics,
                 (run.runtime.providers.of(embeddings).name,),
                 run.query(missing_rubric_embeddings, chosen, embeddings, sham=sham),
-                f"embeddings of {unit_name}",
+                f"embedding of {plural(unit_name)}",
                 {"model": embeddings, "budget": budget},
             )
-            await run.do_all("embeddings", [work])
+            await run.do_all("embedding", [work])
         requests = rubrics.requests_of(chosen, sham=sham)
         run.count(rubric_answers, [rubrics.request_key(request) for request in requests])
         return await run.state()

@@ -32,6 +32,6 @@ async def w3_scoring(
     async with locked_run({"experiments": experiments}, budget=budget, settings=settings) as run:
         missing, unusable = run.query(plan_scoring, experiments, sweep)
         run.summary.problems += unusable
-        await run.judge("judgements", judge, missing)
+        await run.judge("judgement", judge, missing)
         run.count(judgement_answers, experiments, ["own"], sweep)
         return await run.state()

@@ -35,6 +35,6 @@ async def w4_swap(
     """
     async with locked_run({"experiments": experiments}, budget=budget, settings=settings) as run:
         missing = run.query(plan_swaps, experiments, plan, sweep)
-        await run.judge("swapped judgements", judge, missing)
+        await run.judge("swapped judgement", judge, missing)
         run.count(judgement_answers, experiments, ["swap", "sham"], sweep)
         return await run.state()

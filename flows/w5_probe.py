@@ -30,6 +30,6 @@ async def w5_probe(
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """
     async with locked_run({"experiments": experiments}, budget=budget, settings=settings) as run:
-        await run.do("probes", probe, run.query(plan_probing, experiments, sweep))
+        await run.do("probe", probe, run.query(plan_probing, experiments, sweep))
         run.count(probe_answers, experiments, sweep)
         return await run.state()

@@ -33,6 +33,6 @@ async def w6_critic(
     """
     async with locked_run({"experiments": experiments}, budget=budget, settings=settings) as run:
         missing = run.query(plan_marking, experiments, critic_model, sweep)
-        await run.do("marks", mark_reasoning, missing, critic_model=critic_model)
+        await run.do("mark", mark_reasoning, missing, critic_model=critic_model)
         run.count(mark_answers, experiments, critic_model, sweep)
         return await run.state()

@@ -47,7 +47,7 @@ async def windows(
 
 async def _collect(run: Run, window_ids: Sequence[int]) -> None:
     """Collect these windows; one that fails leaves the others alone."""
-    summary, progress = run.summary, Counted("windows", len(window_ids))
+    summary, progress = run.summary, Counted("window", len(window_ids))
     await progress.add({})
     for window_id in window_ids:
         try:

@@ -1,15 +1,29 @@
 """Counts in messages, with a noun that agrees: "1 experiment", "2 experiments"."""
 
+import re
 from collections.abc import Iterable, Sequence
+
+_FOLLOWS = re.compile(r" (?=(?:of|by|changed by) |\()")
 
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, which is given in the singular: `counted(2, "open batch")`.
 
-    What the noun is of may follow: `counted(2, "cell of these columns")`.
+    What the noun is of or by may follow: `counted(2, "cell of these columns")`.
     """
-    head, of, rest = noun.partition(" of ")
-    return f"{number:,} {head if number == 1 else _plural(head)}{of}{rest}"
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun, which what it is of, or by whom, may follow."""
+    head = _FOLLOWS.split(noun, maxsplit=1)[0]
+    return f"{_plural(head)}{noun.removeprefix(head)}"
+
+
+def in_batches(number: int, noun: str = "") -> str:
+    """Return that so many wait in batches: "1 judgement waits in batches"."""
+    named = counted(number, noun) if noun else f"{number:,}"
+    return f"{named} {'waits' if number == 1 else 'wait'} in batches"
 
 
 def experiments_in_words(first_draws: int, experiments: int) -> str:
@@ -42,11 +56,17 @@ def _plural(noun: str) -> str:
 SIMULATED_COST = "0 (simulated)"
 
 
-def cost_in_words(usd: float, unknown: int, at_most_usd: float = 0.0) -> str:
+def cost_in_words(
+    usd: float, unknown: int, at_most_usd: float = 0.0, *, simulated: bool = False
+) -> str:
     """Return a cost in US dollars: what is known, and of how many requests it is not.
 
-    `at_most_usd` is the bound on the cost of those, as far as their models have a price.
+    `at_most_usd` is the bound on the cost of those, as far as their models have a price. What is
+    `simulated` costs nothing.
     """
+    if simulated:
+        lost = f"{counted(unknown, 'request')} of unknown outcome"
+        return f"0 (simulated; {lost})" if unknown else SIMULATED_COST
     if not unknown:
         return f"{usd:.4g} USD"
     bound = f", counted in budgets as {at_most_usd:.4g} USD" if at_most_usd else ""

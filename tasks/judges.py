@@ -1,7 +1,7 @@
 """The tasks of judges for products: a chunk of texts judged or changed, and the pages."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -146,10 +146,12 @@ async def review_document(file: Path, config: Path) -> PanelState:
 
 
 @task(name="review-documents", task_run_name="review {items.name}", **WRITING)
-async def review_labelled(panel: Path, items: Path) -> PanelReviews:
+async def review_labelled(
+    panel: Path, items: Path, fields: Mapping[str, str] | None = None
+) -> PanelReviews:
     """Have a panel review documents with known scores; what is stored is not asked again."""
     loaded = load_panel(panel)
-    labelled = read_labelled(items, loaded.rubric.scale)
+    labelled = read_labelled(items, loaded.rubric.scale, fields)
     bar, documents = Bar(f"panel {loaded.name} on {items.stem}"), len(labelled)
 
     async def show(ended: int) -> None:

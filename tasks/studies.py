@@ -7,6 +7,7 @@ from prefect import task
 from prefect.artifacts import acreate_markdown_artifact
 
 from judge_gym.analysis.drift import StudyDrift, drift_of
+from judge_gym.counting import counted
 from judge_gym.design.study_file import StudyFile, load_study
 from judge_gym.report.drift import anchors_said, conclusion
 from judge_gym.report.table import escaped
@@ -29,7 +30,7 @@ async def report_drift(file: Path) -> Path:
     await acreate_markdown_artifact(
         f"{mark}{escaped(conclusion(drift))}\n\n{anchors}{where}",
         artifact_key("drift", study.name),
-        f"Drift of {study.name}: {len(drift.points)} points",
+        f"Drift of {study.name}: {counted(len(drift.points), 'point')}",
     )
     return page
 

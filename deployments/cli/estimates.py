@@ -64,7 +64,7 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
         _show_estimates("Expected for what is left", lines, lambda line: line.left)
     if retried := [line for line in lines if line.failed]:
         _show_estimates(
-            f"To make {sum(line.failed for line in retried):,} calls of failures again at most "
+            f"To make {counted(sum(line.failed for line in retried), 'failed call')} again at most "
             "(--retry-failed)",
             retried,
             lambda line: line.retry,
@@ -129,7 +129,7 @@ def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
     calls = sum(line.at_most for line in plan.lines)
     if budget.max_calls is not None and calls > budget.max_calls:
         yield (
-            f"the sweep may need up to {calls:,} calls, more than max_calls "
+            f"the sweep may need up to {counted(calls, 'call')}, more than max_calls "
             f"{budget.max_calls}. It stops when the budget is used up."
         )
 

@@ -298,7 +298,7 @@ def show_table(
 
 def show_checks(title: str, checks: "Iterable[Check]") -> None:
     """Print the checks of a judge with their results and actions."""
-    rows = [(check.question, check.result.words, check.reason, check.action) for check in checks]
+    rows = [(check.question, check.result, check.reason, check.action) for check in checks]
     show_table(title, ("check", "result", "figure", "what to do"), rows)
 
 

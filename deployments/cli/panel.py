@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deployments.cli.environment import naming_port, stop_event
-from deployments.cli.options import AsJson, PlanOnly, Port
+from deployments.cli.options import AsJson, Fields, PlanOnly, Port, fields_of
 from deployments.cli.output import as_table, console, marked, say_simulated, show_table
 from deployments.cli.study import StudyCommand
+from judge_gym.counting import counted
 from judge_gym.shipped import DEPLOYMENTS
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ def _show(state: "PanelState") -> None:
 
     console.print()
     if state.was_truncated:
-        console.print(f"The document was truncated to its first {len(state.items)} items.")
+        shown = counted(len(state.items), "item")
+        console.print(f"The document was truncated: raters saw its first {shown}.")
     if state.item_agreement and state.agreement:
         names = [rater.name for rater in state.reviewed]
         rows = [
@@ -167,7 +169,7 @@ def evaluate(
         typer.Option(
             "--corpus",
             "--items",
-            help="Documents with their true scores (JSONL), as in deployments/panels.",
+            help="Documents or texts with true scores (CSV, Excel, JSON, JSONL).",
             show_default=False,
         ),
     ],
@@ -181,6 +183,7 @@ def evaluate(
     ] = _ERROR_PRICE,
     plan: PlanOnly = False,
     as_json: AsJson = False,
+    fields: Fields = None,
 ) -> None:
     """Compare a panel's scores with the known scores of documents.
 
@@ -192,10 +195,11 @@ def evaluate(
     from judge_gym.studies.panel_evaluate import panel_evaluate
 
     # Errors in files are raised before a server is started.
-    loaded = load_panel(panel)
-    study = panel_evaluate(loaded, read_labelled(corpus, loaded.rubric.scale), error_price)
+    loaded, columns = load_panel(panel), fields_of(corpus, fields)
+    labelled = read_labelled(corpus, loaded.rubric.scale, columns)
+    study = panel_evaluate(loaded, labelled, error_price)
     options = StudyCommand([], plan, retry_failed=False, as_json=as_json)
-    parameters = {"panel": panel, "items": corpus, "error_price": error_price}
+    parameters = {"panel": panel, "items": corpus, "error_price": error_price, "fields": columns}
     if ended := options.run_by_flow(study, "panel_evaluation", parameters):
         ended.exit()
 

@@ -217,7 +217,7 @@ def _show_power(rows: Sequence["Row"]) -> None:
         kind = "primary" if comparison.primary else "not primary"
         title = (
             f"{IN_WORDS[question.hypothesis]} ({question.hypothesis}), {about}: "
-            f"{_items(comparison, design)} x {design.replicates} replicates"
+            f"{_items(comparison, design)} x {counted(design.replicates, 'replicate')}"
             f" of {comparison.who}{_over(comparison)} on {design.n_stages} stages, "
             f"{_calls(comparison, design)} calls; "
             f"level {question.level:.2g}, {kind}"
@@ -293,9 +293,10 @@ def _sentence(row: "Row", about: str) -> str:
     design = setting.design
     if answer.now.rate.share is None:
         return f"{question.hypothesis}, {about}: {answer.now.reason}."
+    replicates = counted(design.replicates, "replicate")
     power_now = (
-        f"With {_items(comparison, design)} and {design.replicates} replicates a true value of "
-        f"{question.value:.3g} ({UNITS[question.hypothesis]}) is found in "
+        f"With {_items(comparison, design)} and {replicates} a true value of {question.value:.3g} "
+        f"({UNITS[question.hypothesis]}) is found in "
         f"{answer.now.rate.share:.0%} of runs"
     )
     options = [power.design for power in (answer.fewest, answer.fewest_doubled) if power]
@@ -349,7 +350,7 @@ def _power_share(power: "Power") -> str:
 def _needs(comparison: "PlannedComparison", power: "Power | None") -> tuple[str, str]:
     if power is None:
         return "—", "—"
-    return f"{power.design.items} items", _calls(comparison, power.design)
+    return counted(power.design.items, "item"), _calls(comparison, power.design)
 
 
 def power_row(row: "Row", seeds: int) -> dict[str, object]:

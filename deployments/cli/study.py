@@ -243,9 +243,9 @@ class EndedStudy(Generic[T]):
         # A list has no place for what stopped the study, which is printed then.
         if self.options.as_json and not (self.stopped and isinstance(value, list)):
             if least:
-                from judge_gym.report.judge_study import check_value
+                from judge_gym.store.judges import check_values
 
-                value = {**value, "thresholds": list(map(check_value, checks))}
+                value = {**value, "thresholds": list(map(check_values, checks))}
             json_output.give(value)
         if self.stopped:
             raise self.stopped

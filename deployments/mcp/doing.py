@@ -18,6 +18,7 @@ from deployments.mcp.answers import (
     slug,
     sweep_of,
 )
+from judge_gym.counting import counted
 from judge_gym.design.names import Part, Workflow
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError, JudgeGymError
@@ -288,7 +289,7 @@ def _bounds(budget: Budget | None) -> bool:
 def _check_confirmed(file: Path, to_do: int, confirm_calls: int | None) -> None:
     if confirm_calls is None or confirm_calls < to_do:
         raise ConfigError(
-            f"{file} makes up to {to_do} calls to real models and has no budget.",
+            f"{file} makes up to {counted(to_do, 'call')} to real models and has no budget.",
             "Add budget: {max_cost_usd: ...} to the file, or ask a person and pass "
             f"confirm_calls={to_do}.",
         )

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from sqlalchemy.orm import Session
 
-from judge_gym.counting import cost_in_words, counted
+from judge_gym.counting import counted
 from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget
 from judge_gym.errors import RETRY_FAILED, ConfigError, JudgeGymError, did_you_mean
@@ -284,8 +284,7 @@ def exceeded_limit(limits: Budget, used: Spent) -> tuple[str, float] | None:
 
 def summary(used: Spent) -> str:
     """Return what was used in words."""
-    cost = cost_in_words(used.cost_usd, used.unpriced, used.at_most_usd)
-    return f"{counted(used.calls, 'call')} cost {cost}"
+    return f"{counted(used.calls, 'call')} cost {used.cost_in_words}"
 
 
 def highest_cost(providers: Providers, call: Call) -> float:

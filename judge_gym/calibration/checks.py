@@ -117,22 +117,13 @@ class Decide(Frozen):
         return self.perturbations.get(perturbation, Weight.WARNS)
 
 
-CANNOT_TELL = "cannot tell"
-"""What people read where a check is open, or a verdict is."""
-
-
 class Result(StrEnum):
     """What a check found."""
 
     PASSES = "passes"
     FAILS = "fails"
-    INCONCLUSIVE = "inconclusive"
+    CANNOT_TELL = "cannot tell"
     NOT_APPLICABLE = "not applicable"
-
-    @property
-    def words(self) -> str:
-        """The result as people and other programs read it."""
-        return CANNOT_TELL if self is Result.INCONCLUSIVE else self.value
 
 
 @dataclass(frozen=True)
@@ -163,7 +154,7 @@ class Check:
 
 def is_open(check: Check) -> bool:
     """Whether a check can be made and its data cannot tell."""
-    return check.result is Result.INCONCLUSIVE
+    return check.result is Result.CANNOT_TELL
 
 
 def moves_wrong_way(check: Check) -> bool:
@@ -181,7 +172,7 @@ def moves_wrong_way(check: Check) -> bool:
 _RESULTS = {
     Conclusion.SUPPORTED: Result.PASSES,
     Conclusion.REFUTED: Result.FAILS,
-    Conclusion.INCONCLUSIVE: Result.INCONCLUSIVE,
+    Conclusion.INCONCLUSIVE: Result.CANNOT_TELL,
     Conclusion.NOT_TESTABLE: Result.NOT_APPLICABLE,
 }
 
@@ -198,9 +189,9 @@ def claimed(
     result = _RESULTS[conclude(estimate, claim)]
     actions = {
         Result.FAILS: failed,
-        Result.INCONCLUSIVE: undecided or more_items(estimate, claim),
+        Result.CANNOT_TELL: undecided or more_items(estimate, claim),
     }
-    needed = items_needed(estimate, claim) if result is Result.INCONCLUSIVE else None
+    needed = items_needed(estimate, claim) if result is Result.CANNOT_TELL else None
     reason, action = span(estimate), actions.get(result, "")
     return Check(name, question, estimate, result, reason, action, beside, needed=needed)
 
@@ -374,7 +365,7 @@ def pending(check: Check, made: int, expected: int) -> Check:
         "Rerun the command to make the missing judgements; if a budget stopped it, raise it first."
     )
     return replace(
-        check, estimate=estimate, result=Result.INCONCLUSIVE, reason=reason, action=action
+        check, estimate=estimate, result=Result.CANNOT_TELL, reason=reason, action=action
     )
 
 
@@ -382,10 +373,10 @@ def gated(check: Check, gate: Check) -> Check:
     """Return the check, which can say no more than the one it rests on."""
     if gate.result is Result.PASSES or check.result is Result.NOT_APPLICABLE:
         return check
-    if gate.result is Result.INCONCLUSIVE and check.result is Result.FAILS:
+    if gate.result is Result.CANNOT_TELL and check.result is Result.FAILS:
         return check
-    result = {Result.INCONCLUSIVE: Result.INCONCLUSIVE}.get(gate.result, Result.NOT_APPLICABLE)
-    outcome_text = {Result.INCONCLUSIVE: "is not shown", Result.FAILS: "fails"}.get(
+    result = {Result.CANNOT_TELL: Result.CANNOT_TELL}.get(gate.result, Result.NOT_APPLICABLE)
+    outcome_text = {Result.CANNOT_TELL: "is not shown", Result.FAILS: "fails"}.get(
         gate.result, "is not applicable"
     )
     reason = f"{check.reason}, but {gate.name} {outcome_text}"

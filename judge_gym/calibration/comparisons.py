@@ -105,7 +105,7 @@ def _alike(
     scored = [name for name, own in zip(judges, points.T, strict=True) if not np.isnan(own).all()]
     return claimed(
         "alpha",
-        f"the scores of {', '.join(scored) or 'these judges'} can stand in for each other",
+        f"the scores of {', '.join(scored if scored[1:] else judges)} can stand in for each other",
         score_alpha(points, rng),
         MarginClaim(Direction.ABOVE, margins.alpha),
         "Keep one judge throughout: scores of these cannot be compared with each other.",
@@ -284,14 +284,14 @@ def _verdict_kappa(
 _SENTENCES = {
     Result.PASSES: "The new judge may replace the old one under these margins.",
     Result.FAILS: "The new judge may not replace the old one under these margins.",
-    Result.INCONCLUSIVE: "The data do not tell whether the new judge may replace the old one.",
+    Result.CANNOT_TELL: "The data do not tell whether the new judge may replace the old one.",
     Result.NOT_APPLICABLE: "The two judges cannot be compared on these items.",
 }
 
 
 def _worst(checks: tuple[Check, ...]) -> Result:
     outcomes = {check.result for check in checks}
-    order = (Result.FAILS, Result.NOT_APPLICABLE, Result.INCONCLUSIVE)
+    order = (Result.FAILS, Result.NOT_APPLICABLE, Result.CANNOT_TELL)
     return next((result for result in order if result in outcomes), Result.PASSES)
 
 
@@ -398,7 +398,7 @@ def at_look(check: Check, claim: MarginClaim, look: int) -> Check:
         return check
     reason = f"{check.reason}; at look {look} it fails below a one-sided p of {short(level)}"
     action = "Judge the texts again, or more of them: this may be chance of so many looks."
-    return replace(check, result=Result.INCONCLUSIVE, reason=reason, action=action)
+    return replace(check, result=Result.CANNOT_TELL, reason=reason, action=action)
 
 
 def answers_kept_check(
@@ -447,7 +447,7 @@ def _measured_drift(drift: Drift, margins: Margins) -> Check:
             beyond = _beyond(moved, claim)
             most = 2 * binomial_sign_p(beyond, len(moved) - beyond, above=True)
             p = min(1.0, 2 * min(p, most))
-    return Check(DRIFT, question, replace(change, p=p), Result.INCONCLUSIVE, "")
+    return Check(DRIFT, question, replace(change, p=p), Result.CANNOT_TELL, "")
 
 
 def _is_beyond(change: Estimate, claim: MarginClaim) -> bool:
@@ -493,7 +493,7 @@ def _judged_drift(drift: Drift, check: Check, p: float | None, margins: Margins)
                 by_sign = math.floor(math.log2(4 * tests / ALPHA)) + 1
                 needed = by_sign if needed is None else min(needed, by_sign)
             action = would_show(estimate, claim, needed, "items")
-        return replace(check, result=Result.INCONCLUSIVE, action=action, needed=needed)
+        return replace(check, result=Result.CANNOT_TELL, action=action, needed=needed)
     low, high = claim.region
     if low < estimate.estimate < high:
         return replace(check, result=Result.PASSES)

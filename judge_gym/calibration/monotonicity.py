@@ -146,7 +146,7 @@ def _measured(effect: Effect, margins: Margins, rng: np.random.Generator) -> Che
         change = replace(change, p=p, method=f"{change.method}; p by {tested}")
     beside = tuple(standardised_effects(*effect.ordered))
     return Check(
-        name, question, change, Result.INCONCLUSIVE, "", beside=beside,
+        name, question, change, Result.CANNOT_TELL, "", beside=beside,
         perturbation=effect.perturbation, expectation=effect.expectation,
     )  # fmt: skip
 
@@ -237,7 +237,7 @@ def _moved(check: Check, p: float, margins: Margins) -> Result:
         return Result.PASSES
     unmoved = effect.estimate is None and mean <= EPSILON
     enough = check.estimate.n_items >= LEAST_ITEMS
-    return Result.FAILS if unmoved and enough else Result.INCONCLUSIVE
+    return Result.FAILS if unmoved and enough else Result.CANNOT_TELL
 
 
 def _stayed(check: Check, p: float, margins: Margins) -> Result:
@@ -248,7 +248,7 @@ def _stayed(check: Check, p: float, margins: Margins) -> Result:
         beyond = estimate.lower >= margin or estimate.upper <= -margin
     else:
         beyond = abs(estimate.estimate or 0.0) >= margin and estimate.n_items >= LEAST_ITEMS
-    return Result.FAILS if beyond else Result.INCONCLUSIVE
+    return Result.FAILS if beyond else Result.CANNOT_TELL
 
 
 def _action(effect: Effect, result: Result, items: int, margins: Margins, tests: int) -> str:
@@ -308,7 +308,7 @@ def _trend(curve: SeverityCurve) -> Check:
     statistic = Estimate("page_l", page, None, None, rising.size, items, method="Page's L", p=p)
     slope = replace(slope, p=p, method=method)
     return Check(
-        name, question, slope, Result.INCONCLUSIVE, "", beside=(statistic,),
+        name, question, slope, Result.CANNOT_TELL, "", beside=(statistic,),
         perturbation=curve.perturbation,
     )  # fmt: skip
 
@@ -326,7 +326,7 @@ def _judged_trend(curve: SeverityCurve, check: Check, p: float | None) -> Check:
             )
         return replace(check, action=" ".join(lacking))
     falling = curve.points if curve.expectation is Expectation.DROP else -curve.points
-    result, action = Result.INCONCLUSIVE, "Use more items, or more severities."
+    result, action = Result.CANNOT_TELL, "Use more items, or more severities."
     if not np.ptp(curve.points, axis=1).any():
         action = (
             f"No score moved at any severity of {curve.perturbation}, which more items do not "

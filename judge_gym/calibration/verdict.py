@@ -62,7 +62,7 @@ class CalibrationDecision:
         """What it is to a run that its verdict decides: use with care passes."""
         if self.verdict is CalibrationVerdict.DO_NOT_USE:
             return Result.FAILS
-        return Result.PASSES if self.recommends else Result.INCONCLUSIVE
+        return Result.PASSES if self.recommends else Result.CANNOT_TELL
 
 
 READABLE, AGREEMENT, BESIDE_PEOPLE = "readable", "agreement", "beside people"
@@ -203,7 +203,7 @@ def _recommended(name: str, checks: Sequence[Check], people: str) -> Calibration
         return CalibrationDecision(
             CalibrationVerdict.CARE, f"Use {name} with care: {unknown}. {people}"
         )
-    if any(check.result is Result.INCONCLUSIVE for check in checks):
+    if any(check.result is Result.CANNOT_TELL for check in checks):
         why = f"Use {name} with care: {_counts(checks)}. More items will decide the rest. {people}"
         return CalibrationDecision(CalibrationVerdict.CARE, why)
     return CalibrationDecision(CalibrationVerdict.USE, f"Use {name}: {_counts(checks)}. {people}")
@@ -212,7 +212,7 @@ def _recommended(name: str, checks: Sequence[Check], people: str) -> Calibration
 def _counts(checks: Sequence[Check]) -> str:
     of = Counter(check.result for check in checks)
     passes, fails, still_open = (
-        of[result] for result in (Result.PASSES, Result.FAILS, Result.INCONCLUSIVE)
+        of[result] for result in (Result.PASSES, Result.FAILS, Result.CANNOT_TELL)
     )
     tested = passes + fails + still_open
     passing = "passes" if passes == 1 else "pass"
@@ -340,7 +340,7 @@ def agreement_check(
         action = _OTHER_LABELS if len(labels) else ""
         return replace(check, result=Result.NOT_APPLICABLE, action=action)
     if len(labels) < LEAST_LABELS:
-        return replace(check, result=Result.INCONCLUSIVE, action=_more_labels(agreement, claim))
+        return replace(check, result=Result.CANNOT_TELL, action=_more_labels(agreement, claim))
     return check
 
 

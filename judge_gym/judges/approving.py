@@ -56,7 +56,7 @@ def plan_study(
         lines=tuple(line for line in lines if line.calls),
         judges=tuple(sorted({one.judge.name for one in judgings})),
         unpriced=tuple(sorted(unpriced)),
-        spent_usd=spent(session, Scope(sweep="", shared_keys=tuple(dict.fromkeys(keys)))).cost_usd,
+        spent=spent(session, Scope(sweep="", shared_keys=tuple(dict.fromkeys(keys)))),
         approved=approved(session, called),
     )
 
@@ -92,6 +92,6 @@ def plan_of_uses(
         ),
         judges=judges,
         unpriced=tuple(sorted(unpriced)),
-        spent_usd=spent(session, Scope(sweep="", shared_keys=keys)).cost_usd,
+        spent=spent(session, Scope(sweep="", shared_keys=keys)),
         approved=approved(session, called),
     )

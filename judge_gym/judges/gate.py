@@ -94,7 +94,7 @@ class GateReport:
         results = {check.result for check in self.checks}
         if Result.FAILS in results:
             return Result.FAILS
-        return Result.PASSES if results <= {Result.PASSES} else Result.INCONCLUSIVE
+        return Result.PASSES if results <= {Result.PASSES} else Result.CANNOT_TELL
 
     @property
     def sentence(self) -> str:
@@ -132,12 +132,12 @@ class Stopped:
     def result(self) -> Result:
         """Fails for a judge that is refused or cannot be read at all; else cannot tell."""
         fails = isinstance(self.error, _FAILING)
-        return Result.FAILS if fails else Result.INCONCLUSIVE
+        return Result.FAILS if fails else Result.CANNOT_TELL
 
     @property
     def sentence(self) -> str:
         """The result in words."""
-        return f"{self.name}: {self.result.words}, stopped. {self.reason}"
+        return f"{self.name}: {self.result}, stopped. {self.reason}"
 
 
 GateEnd = GateReport | Stopped
@@ -150,9 +150,9 @@ _OF_ALL = (OutageError, HourlyBoundError)
 _SENTENCES = {
     Result.PASSES: "the gate passes.",
     Result.FAILS: "the gate fails.",
-    Result.INCONCLUSIVE: "the data cannot tell whether the gate passes.",
+    Result.CANNOT_TELL: "the data cannot tell whether the gate passes.",
 }
-_NAMED = {Result.FAILS: "Not reached", Result.INCONCLUSIVE: "Open"}
+_NAMED = {Result.FAILS: "Not reached", Result.CANNOT_TELL: "Open"}
 
 
 @dataclass

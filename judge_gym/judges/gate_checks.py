@@ -86,7 +86,7 @@ def threshold_checks(
             check = replace(check, action=action, needed=None)
         if people.texts < LEAST_LABELS:
             action = _too_few_scored(people, answers)
-            check = replace(check, result=Result.INCONCLUSIVE, action=action, needed=None)
+            check = replace(check, result=Result.CANNOT_TELL, action=action, needed=None)
         if doubted and check.result is not Result.PASSES:
             check = replace(check, action=f"{doubted} {check.action}".rstrip())
         checks.append(check)
@@ -99,7 +99,7 @@ def _readable(counts: IntArray, answers: Answers, rule: GateRule) -> Check:
     if check.result is not Result.PASSES or len(counts) >= LEAST_LABELS:
         return check
     action = f"Judge more texts: {LEAST_LABELS} are the fewest."
-    return replace(check, result=Result.INCONCLUSIVE, action=action)
+    return replace(check, result=Result.CANNOT_TELL, action=action)
 
 
 def _figures(people: Agreement) -> dict[str, Estimate]:
@@ -388,7 +388,7 @@ def served_check(judge: Judge, before: Answered, now: Answered) -> Check | None:
         SERVED,
         "the same model answers as before",
         not_estimable("served_model", reason),
-        Result.PASSES if versions else Result.INCONCLUSIVE,
+        Result.PASSES if versions else Result.CANNOT_TELL,
         reason,
         "" if versions else "Name the model that is to answer, with its date, in the judge's file.",
     )

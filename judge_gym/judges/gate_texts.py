@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from judge_gym.judges.base import Judge, unfit
 from judge_gym.judges.certifying.certificate import read_certificate
 from judge_gym.judges.certifying.checking import ValidCertificate, valid_certificate
 from judge_gym.judges.files import AnyJudge, load_judge
-from judge_gym.judges.gate_rule import LEAST_AGAIN, GateRule
+from judge_gym.judges.gate_rule import LEAST_AGAIN, THRESHOLDS, GateRule
 from judge_gym.judges.item_files import ItemFile, read_labelled
 from judge_gym.records.items import Item
 from judge_gym.seeds import digest
@@ -29,6 +29,8 @@ class LoadedGate:
     judge: Judge
     rule: GateRule
     file: ItemFile
+    replaced: Mapping[str, float | None] = field(default_factory=dict)
+    """Threshold → its value in the judge's file, where `fail_under` replaces it."""
 
     @cached_property
     def texts(self) -> tuple[Item, ...]:
@@ -101,7 +103,7 @@ class LoadedGate:
         return len(aligned_on(self.judge, self.texts))
 
     def said(self) -> str:
-        """Return how many labels were read, and which texts the judge was made from."""
+        """Return how many labels were read, of which texts, and which thresholds are replaced."""
         sentence = self.file.said(self.judge)
         if shown := len(self.file.texts) - len(self.texts):
             sentence += f" {counted(shown, 'text')} in the judge's examples: left out."
@@ -110,6 +112,13 @@ class LoadedGate:
                 f" The judge was aligned on {self.aligned_on} of these texts: figures on them may "
                 "be too high."
             )
+        if self.replaced:
+            rule = self.rule.model_dump()
+            named = ", ".join(
+                f"{name} {rule[name]:g} (was {'none' if before is None else f'{before:g}'})"
+                for name, before in self.replaced.items()
+            )
+            sentence += f" fail_under replaces thresholds of the judge's file: {named}."
         return sentence
 
 
@@ -148,7 +157,8 @@ def load_gates(
     for judge in [load_judge(file) for file in files]:
         of_judge = {**changes, **_certificate_of(judge, certificates)}
         gate = rule_of(judge.gate, of_judge) if judge.gate else None
-        loaded.append(load_gate(judge.model_copy(update={"gate": gate})))
+        changed = load_gate(judge.model_copy(update={"gate": gate}))
+        loaded.append(replace(changed, replaced=_replaced(judge.gate, changed.rule)))
     return loaded
 
 
@@ -169,6 +179,12 @@ def rule_of(rule: GateRule | None, changes: Mapping[str, object]) -> GateRule:
         return GateRule.model_validate({**given, **changes})
     except ValidationError as error:
         raise unfit("gate", error) from None
+
+
+def _replaced(rule: GateRule | None, changed: GateRule) -> dict[str, float | None]:
+    """Return threshold → its value in a rule, of those that are others in the changed one."""
+    before, after = rule.model_dump() if rule else {}, changed.model_dump()
+    return {name: before[name] for name in THRESHOLDS if before and before[name] != after[name]}
 
 
 def _certificate_of(judge: AnyJudge, files: Sequence[Path]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from judge_gym.design.sweep import Sweep
 from judge_gym.lab.planning import plan_sweep
 from judge_gym.llm.providers import Providers
 from judge_gym.store.decisions import Approved, SpendingDecision, approved, save_spending
-from judge_gym.store.spending import spending_scope, spent
+from judge_gym.store.spending import Spent, spending_scope, spent
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,18 @@ class SpendingPlan:
     judges: tuple[str, ...]
     unpriced: tuple[str, ...]
     """Models of the plan without a price."""
-    spent_usd: float
+    spent: Spent
     approved: Approved
 
     @property
     def calls(self) -> int:
         """Calls left, at most."""
         return sum(line.calls for line in self.lines)
+
+    @property
+    def spent_usd(self) -> float:
+        """The known cost of what was answered."""
+        return self.spent.cost_usd
 
     @property
     def left_usd(self) -> float:
@@ -106,7 +111,7 @@ def plan_spending(
         ),
         judges=tuple(sorted({group.experiment.model for group in sweep.alike(["model"])})),
         unpriced=tuple(plan.unpriced),
-        spent_usd=spent(session, spending_scope(session, sweep.name)).cost_usd,
+        spent=spent(session, spending_scope(session, sweep.name)),
         approved=approved(session, sweep.name),
     )
 

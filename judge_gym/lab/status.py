@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from judge_gym.counting import SIMULATED_COST, cost_in_words, counted, experiments_in_words
+from judge_gym.counting import cost_in_words, counted, experiments_in_words
 from judge_gym.design.names import CRITIC, PROBE
 from judge_gym.errors import StoreError
 from judge_gym.llm.pricing import price_of
@@ -142,12 +142,7 @@ class Status:
     def cost_in_words(self) -> str:
         """The cost so far: "0.0123 USD, and 2 calls of unknown price"."""
         if self.simulated:
-            lost = counted(self.unknown.calls, "request")
-            return (
-                f"0 (simulated; {lost} of unknown outcome)"
-                if self.unknown.calls
-                else SIMULATED_COST
-            )
+            return cost_in_words(0.0, self.unknown.calls, simulated=True)
         # Budgets count a sending that its run has left once it is known that none will answer.
         at_most_usd = 0.0 if self.left_open else self.spent.at_most_usd
         return cost_in_words(self.spent.cost_usd, self.unknown_costs, at_most_usd)

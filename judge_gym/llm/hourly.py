@@ -128,7 +128,8 @@ def _reached(bounds: Bounds, used: _Used, calls: int) -> tuple[str, str] | None:
     """Return the bound that keeps calls from being made, and what it is and was used."""
     most, dearest = bounds.calls_per_hour, bounds.cost_usd_per_hour
     if most is not None and used.calls + calls > most:
-        return "calls_per_hour", f"{most:,}, and {used.calls:,} calls were made"
+        verb = "was" if used.calls == 1 else "were"
+        return "calls_per_hour", f"{most:,}, and {counted(used.calls, 'call')} {verb} made"
     if dearest is not None and used.cost_usd >= dearest:
         return "cost_usd_per_hour", f"{dearest:g}, and {used.cost_usd:.4g} USD were spent"
     return None

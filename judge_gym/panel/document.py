@@ -15,6 +15,7 @@ from judge_gym.design.config import read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.normal_text import normal_text
+from judge_gym.records.items import Item
 from judge_gym.records.panels import PanelDocumentRecord
 from judge_gym.seeds import digest
 
@@ -24,6 +25,8 @@ LONGEST_ITEM = 10_000
 """Characters of one item."""
 LONGEST_DOCUMENT = 50_000
 """Characters of title and items that raters are shown; what follows is left out, item by item."""
+
+_TITLE = "A text to judge"
 
 LEGAL_ID = "1 to 60 letters, digits, dots, hyphens and underscores"
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"), Legal(LEGAL_ID)]
@@ -104,6 +107,22 @@ def load_document(path: str | Path) -> ReviewedDocument:
     except ConfigError as error:
         # Its causes quote the text, and a flow logs them.
         raise error from None
+
+
+def as_document(item: Item) -> ReviewedDocument:
+    """Return a text as the document of a panel."""
+    context, title = item.context, _TITLE
+    if 0 < len(context) <= LONGEST_TITLE:
+        context, title = "", context
+    parts = {f"context-{n}": part for n, part in enumerate(_parts(context), 1)}
+    parts |= {f"text-{n}": part for n, part in enumerate(_parts(item.text), 1)}
+    items = tuple(PanelItem(id=name, text=part) for name, part in parts.items())
+    return ReviewedDocument(id="text", title=title, items=items)
+
+
+def _parts(text: str) -> list[str]:
+    parts = [text[at : at + LONGEST_ITEM] for at in range(0, len(text), LONGEST_ITEM)]
+    return [part for part in parts if part.strip()]
 
 
 def _seen(text: str, longest: int) -> str:

@@ -12,13 +12,7 @@ from judge_gym.judges import Item, ModelJudge
 from judge_gym.judges.delegated import Delegated, DelegatedJudge, PanelJudgeFile
 from judge_gym.judges.scale import Scale
 from judge_gym.llm.providers import Providers
-from judge_gym.panel.document import (
-    LONGEST_DOCUMENT,
-    LONGEST_ITEM,
-    LONGEST_TITLE,
-    PanelItem,
-    ReviewedDocument,
-)
+from judge_gym.panel.document import LONGEST_DOCUMENT, LONGEST_TITLE, as_document
 from judge_gym.panel.evaluating.planning import use_of_documents
 from judge_gym.panel.files import load_panel
 from judge_gym.panel.judge_raters import texts_of
@@ -30,8 +24,6 @@ from judge_gym.prompts import Prompt
 from judge_gym.records.judgements import LONGEST_REASON, Reading
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
-
-_TITLE = "A text to judge"
 
 
 class PanelJudge(DelegatedJudge):
@@ -124,22 +116,6 @@ def panel_judge(file: PanelJudgeFile, path: Path, depth: int) -> PanelJudge:
     """Return the judge of a judge file; `depth` as in `judges.files.judge_in`."""
     panel = load_panel(path.parent / file.panel, depth)
     return PanelJudge(name=file.name, panel=panel, gate=file.gate, certify=file.certify)
-
-
-def as_document(item: Item) -> ReviewedDocument:
-    """Return a text as the document of a panel."""
-    context, title = item.context, _TITLE
-    if 0 < len(context) <= LONGEST_TITLE:
-        context, title = "", context
-    parts = {f"context-{n}": part for n, part in enumerate(_parts(context), 1)}
-    parts |= {f"text-{n}": part for n, part in enumerate(_parts(item.text), 1)}
-    items = tuple(PanelItem(id=name, text=part) for name, part in parts.items())
-    return ReviewedDocument(id="text", title=title, items=items)
-
-
-def _parts(text: str) -> list[str]:
-    parts = [text[at : at + LONGEST_ITEM] for at in range(0, len(text), LONGEST_ITEM)]
-    return [part for part in parts if part.strip()]
 
 
 def _reading(state: PanelState) -> Reading:

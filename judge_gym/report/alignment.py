@@ -382,7 +382,7 @@ def alignment_json(report: AlignmentReport, written_to: str, page: Path) -> dict
     loaded, look = report.loaded, report.look
     return {
         "alignment": loaded.design.name,
-        "result": report.result.words,
+        "result": report.result,
         "outcome": report.outcome.value,
         "sentence": sentence(report),
         "judge": {"name": loaded.judge.name, "key": loaded.judge.key},

@@ -7,6 +7,7 @@ from judge_gym.formats import dollars
 from judge_gym.lab.approving import SpendingPlan
 from judge_gym.lab.reading import RubricToRead
 from judge_gym.report.table import escaped_inside, markdown_table, plain_table
+from judge_gym.store.spending import Spent
 
 MOST_NAMED = 20
 LONGEST_RUBRICS = 40_000
@@ -67,10 +68,19 @@ def plan_sentence(plan: SpendingPlan) -> str:
     covered = ""
     if plan.approved.usd:
         covered = (
-            f" Spent so far: {dollars(plan.spent_usd)} USD; approved so far, that included: "
+            f" Spent so far: {_spent(plan.spent)}; approved so far, that included: "
             f"{dollars(plan.approved.usd)} USD."
         )
     return (
         f"{plan.called} is expected to cost {dollars(plan.left_usd)} USD{unknown} for at most "
         f"{calls}; approve_over_usd is {plan.over_usd:g}.{covered}"
     )
+
+
+def _spent(spent: Spent) -> str:
+    """Return the cost of what was answered, and the most that of calls that are open can be."""
+    if not spent.open_calls:
+        return spent.cost_in_words
+    most = f"at most {dollars(spent.open_usd)} USD" if spent.open_usd else "an unknown amount"
+    open_calls = counted(spent.open_calls, "call")
+    return f"{spent.cost_in_words}, and {most} for {open_calls} without an answer yet"

@@ -39,7 +39,7 @@ _BETWEEN = (
 _RESULT_PHRASES = {
     Result.PASSES: "Held",
     Result.FAILS: "Did not hold",
-    Result.INCONCLUSIVE: "Open",
+    Result.CANNOT_TELL: "Open",
     Result.NOT_APPLICABLE: "Not applicable",
 }
 
@@ -57,6 +57,8 @@ def asking(findings: CalibrationFindings) -> str:
     if refused and len(kept) < 2 <= len(findings.assessments):
         only = f"Only {kept[0]} is not refused" if kept else "None of these judges is recommended"
         return f"{only}, so ways to ask two judges are not compared."
+    if findings.missing and len(kept) > 1 and not findings.policies:
+        return "Ways to ask two judges are not compared: judgements are missing."
     if enough is None or best is None:
         return ""
     little = f"less than {plain(100 * margin)} in 100 right scores"
@@ -243,7 +245,7 @@ def verdict_tiles(findings: CalibrationFindings) -> list[Tile]:
             for result, word in (
                 (Result.PASSES, "checks passed"),
                 (Result.FAILS, "failed"),
-                (Result.INCONCLUSIVE, "open"),
+                (Result.CANNOT_TELL, "open"),
             )
         )
         total = assessment.statuses.total()
@@ -265,7 +267,7 @@ def check_table(checks: Sequence[Check], title: str, about: str, *, simulated: b
             Row(
                 (
                     check.question,
-                    check.result.words,
+                    check.result,
                     "; ".join(
                         (check.reason, *(e for e in _effects(check) if e not in check.reason))
                     ),
@@ -629,9 +631,10 @@ def _lines(findings: CalibrationFindings) -> Iterator[str]:
         yield "- SIMULATED: this says nothing of any real judge."
     changes = ", ".join(perturbation.name for perturbation in design.chosen)
     severities = ", ".join(plain(severity) for severity in design.severities)
+    texts, runs = len(findings.texts.originals), counted(design.repeats, "run")
     yield (
-        f"- Tried: {len(findings.texts.originals)} texts of {_plain(design.items.name)}, "
-        f"{design.repeats} runs, {changes} at severities {severities}, seed {design.seed}."
+        f"- Tried: {counted(texts, 'text')} of {_plain(design.items.name)}, {runs}, {changes} at "
+        f"severities {severities}, seed {design.seed}."
     )
     if design.perturber:
         types = ", ".join(
@@ -650,7 +653,7 @@ def _lines(findings: CalibrationFindings) -> Iterator[str]:
             if names:
                 yield f"  - {phrase}: {names}."
     for check in findings.together:
-        yield f"- {_plain(check.question)}: {check.result.words} ({check.reason})."
+        yield f"- {_plain(check.question)}: {check.result} ({check.reason})."
     enough = ", ".join(
         f"{name} {plain(value)}" for name, value in design.margins.model_dump().items()
     )

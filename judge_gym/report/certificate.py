@@ -41,7 +41,7 @@ def certificate_report(
     )
     result = result_of(certificate.findings)
     value = {
-        "result": result.words,
+        "result": result,
         "certificate": str(path),
         "data": str(data),
         **certificate.model_dump(mode="json"),

@@ -13,9 +13,10 @@ from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import figures_of
 from judge_gym.report.gate import checks_table
-from judge_gym.report.judge_study import StudyPage, StudyReport, check_value, stem_of
+from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of
 from judge_gym.report.scores import agreement_json
 from judge_gym.report.table import Table, plain_table
+from judge_gym.store.judges import check_values
 
 _LONGEST_CELL = 90
 
@@ -25,11 +26,11 @@ def comparison_json(findings: ComparisonFindings) -> dict[str, Any]:
     comparison, sides = findings.comparison, map(agreement_json, findings.agreed)
     replacement = comparison.replacement
     return {
-        "result": str(replacement.result),
+        "result": replacement.result,
         "sentence": replacement.sentence,
         "items": len(comparison.items),
         "verdicts": comparison.counts() if any(comparison.verdicts) else None,
-        "checks": [check_value(check) for check in replacement.checks],
+        "checks": [check_values(check) for check in replacement.checks],
         "figures": [
             figures_of(figure) | {"because": figure.because} for figure in replacement.figures
         ],
@@ -50,7 +51,7 @@ def comparison_report(
     checks = checks_table(f"{titles[1]}, in place of {titles[0]}", comparison.replacement.checks)
     page = StudyPage(
         stem=stem,
-        title=f"{names[1]} in place of {names[0]}: {comparison.replacement.result.words}",
+        title=f"{names[1]} in place of {names[0]}: {comparison.replacement.result}",
         found=comparison.replacement.sentence,
         tables=[checks, *_tables(comparison, shown)],
         sentences=[*_sentences(findings, len(file.texts))],

@@ -391,7 +391,7 @@ def _call_lines(calls: Sequence[CallSums]) -> Iterator[tuple[str, str]]:
         sum(getattr(group, name) for group in calls)
         for name in ("calls", "failed", "attempts", "prompt", "completion")
     )
-    yield "LLM calls", f"{number:,} ({failed:,} failed), {attempts:,} attempts"
+    yield "LLM calls", f"{number:,} ({failed:,} failed), {counted(attempts, 'attempt')}"
     yield "tokens", f"{prompt:,} in, {completion:,} out"
     yield "cost", _priced(calls)
     ends = [group.last for group in calls if group.last is not None]
@@ -403,7 +403,7 @@ def _call_lines(calls: Sequence[CallSums]) -> Iterator[tuple[str, str]]:
 
 def _priced(calls: Sequence[CallSums]) -> str:
     unpriced = sum(group.unpriced for group in calls)
-    unknown = f"; {unpriced:,} answers have no known price" if unpriced else ""
+    unknown = f"; {counted(unpriced, 'answer')} without a known price" if unpriced else ""
     return f"US$ {cost(calls)}{unknown}"
 
 

@@ -15,15 +15,15 @@ from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import (
     StudyPage,
     StudyReport,
-    check_value,
     save_study,
     stem_in,
     stem_of,
 )
 from judge_gym.report.shelf import earlier_gates
 from judge_gym.report.table import Table, markdown_table, plain_table, sentence_inside
+from judge_gym.store.judges import check_values
 
-_KINDS = {Result.PASSES: "", Result.FAILS: "failure", Result.INCONCLUSIVE: "error"}
+_KINDS = {Result.PASSES: "", Result.FAILS: "failure", Result.CANNOT_TELL: "error"}
 MOST_MOVED = 10
 """Texts shown at most of those that moved."""
 _SIMULATED = "SIMULATED DATA: not evidence about real models."
@@ -48,7 +48,7 @@ def _report_json(report: GateReport) -> dict[str, Any]:
         "key": report.judge.key,
         "model": report.judge.answered_by,
         "served_models": list(report.answered.served),
-        "result": report.result.words,
+        "result": report.result,
         "stopped": "",
         "texts": report.texts,
         "labels": report.labels,
@@ -59,7 +59,7 @@ def _report_json(report: GateReport) -> dict[str, Any]:
         else None,
         "new_judgements": report.new_judgements,
         "simulated": report.simulated,
-        "checks": [check_value(check) for check in report.checks],
+        "checks": [check_values(check) for check in report.checks],
         "moved": len(report.moved),
         "moved_most": [asdict(text) for text in report.moved[:MOST_MOVED]],
     }
@@ -83,7 +83,7 @@ def _stopped_json(stopped: Stopped) -> dict[str, Any]:
         "judge": stopped.name,
         "key": stopped.judge.key if stopped.judge else "",
         "model": stopped.judge.answered_by if stopped.judge else "",
-        "result": stopped.result.words,
+        "result": stopped.result,
         "stopped": stopped.reason,
         "checks": [],
     }
@@ -162,14 +162,14 @@ def _when(reports: Sequence[GateReport]) -> tuple[date, int | str]:
 def _together(results: Sequence[Result]) -> str:
     """Return the result of several gates: fails with any that does, passes if all do."""
     if Result.FAILS in results:
-        return Result.FAILS.words
+        return Result.FAILS
     passes = bool(results) and set(results) <= {Result.PASSES}
-    return (Result.PASSES if passes else Result.INCONCLUSIVE).words
+    return Result.PASSES if passes else Result.CANNOT_TELL
 
 
 def checks_table(title: str, checks: Sequence[Check]) -> Table:
     """Return what each check found and what follows from it."""
-    rows = [(check.question, check.result.words, check.reason, check.action) for check in checks]
+    rows = [(check.question, check.result, check.reason, check.action) for check in checks]
     return plain_table(title, ("check", "result", "figure", "what to do"), rows)
 
 
@@ -248,7 +248,7 @@ def _report_parts(report: GateReport) -> Iterator[str]:
 
 
 def _stopped_parts(one: Stopped) -> Iterator[str]:
-    yield f"### Gate: {one.name}: {one.result.words}, stopped."
+    yield f"### Gate: {one.name}: {one.result}, stopped."
     yield one.reason
 
 
@@ -304,7 +304,7 @@ class _Case:
 
 def _check_cases(report: GateReport) -> Iterator[_Case]:
     for check in report.checks:
-        said = f"{check.question}: {check.result.words}"
+        said = f"{check.question}: {check.result}"
         text = f"{check.reason}\n{check.action}".strip()
         yield _Case(check.name, _kind(check.result), said, text)
 

@@ -62,7 +62,7 @@ def _result_of(row: ReviewRow) -> Result:
     """Return what a review's finding is to an exit code."""
     if row.recommendation == RECONSIDER:
         return Result.FAILS
-    return Result.INCONCLUSIVE if any(_open(row)) else Result.PASSES
+    return Result.CANNOT_TELL if any(_open(row)) else Result.PASSES
 
 
 def _open(row: ReviewRow) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _tables(name: str, row: ReviewRow) -> Iterator[Table]:
                 Row(
                     (
                         check["question"],
-                        Result(check["result"]).words,
+                        check["result"],
                         check["reason"],
                         check["action"],
                     )

@@ -122,15 +122,10 @@ def verdicts_value(
             "model": judge.answered_by,
             "verdict": decision.verdict.words,
             "why": decision.why,
-            "checks": [check_value(check) for check in own],
+            "checks": [check_values(check) for check in own],
         }
         for judge, decision, own in zip(judges, decisions, checks, strict=True)
     ]
-
-
-def check_value(check: Check) -> dict[str, Any]:
-    """Return a check as JSON, its result in words."""
-    return check_values(check) | {"result": check.result.words}
 
 
 def stem_of(kind: str, *names: str) -> str:

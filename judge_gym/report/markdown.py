@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.calibration.checks import Result, span
+from judge_gym.calibration.checks import span
 from judge_gym.calibration.comparisons import FIGURE_NAMES
 from judge_gym.counting import counted
 from judge_gym.formats import dollars, number, plain
@@ -150,7 +150,7 @@ def _panel_parts(state: PanelState) -> Iterator[str]:
     if state.simulated:
         yield f"**SIMULATED**: {MEANS['SIMULATED']}"
     if state.was_truncated:
-        yield f"The document was longer; raters saw its first {len(state.items)} items."
+        yield f"The document was longer; raters saw its first {counted(len(state.items), 'item')}."
     yield from _consensus(state)
     if state.reviewed:
         yield "## Scores"
@@ -257,7 +257,7 @@ def _section(row: ReviewRow) -> Iterator[str]:
     if figures["checks"]:
         checks = figures["checks"]
         cells = [
-            (check["question"], Result(check["result"]).words, check["reason"], check["action"])
+            (check["question"], check["result"], check["reason"], check["action"])
             for check in checks
         ]
         yield markdown_table(plain_table("", ("check", "result", "figure", "what to do"), cells))

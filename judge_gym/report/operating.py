@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from judge_gym.counting import cost_in_words
 from judge_gym.formats import ABSENT, dollars, duration
 from judge_gym.lab.operating import Installation, Records, remedy_of
 from judge_gym.report.files import ENVIRONMENT
@@ -144,14 +143,9 @@ def _of_records(records: Records) -> Iterator[Table]:
 
 def _study(one: StudySpending) -> tuple[object, ...]:
     spent, most = one.spent, one.budget.max_cost_usd
-    cost = (
-        "0 (simulated)"
-        if spent.simulated
-        else cost_in_words(spent.cost_usd, spent.unpriced, spent.at_most_usd)
-    )
     return (
         one.sweep,
-        cost,
+        spent.cost_in_words,
         ABSENT if most is None else f"{most:g}",
         ABSENT if one.left_usd is None else dollars(one.left_usd),
         f"{spent.calls:,}",

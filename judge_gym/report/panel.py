@@ -71,7 +71,7 @@ def evaluation_report(
             *(way_table(evaluation, kind, some) for kind, some in ways),
             *(table for table in others if table.rows),
         ],
-        sentences=[*_counted(evaluation), *paid],
+        sentences=[*_counted(evaluation), *paid, *_priced(evaluation)],
         simulated=evaluation.simulated,
         files=(f"{stem}-figures.csv", f"{stem}-scores.csv", f"{stem}.json"),
         read=read,
@@ -110,6 +110,15 @@ def _counted(evaluation: Evaluation) -> Iterator[str]:
         yield f"True scores of items that no rater saw, as a document is too long: {unseen}."
     for document, why in left_out[:_SHOWN]:
         yield f"{document}: {why}"
+
+
+def _priced(evaluation: Evaluation) -> Iterator[str]:
+    """Yield which prices of the tables nobody paid."""
+    if evaluation.simulated:
+        yield (
+            "USD in the tables count a simulated answer, which costs nothing, at the price that "
+            "the providers file has for its model."
+        )
 
 
 def _shown(evaluation: Evaluation) -> dict[str, Any]:
@@ -190,9 +199,10 @@ def pair_table(evaluation: Evaluation) -> Table:
     return _table(
         evaluation,
         "Errors that go together",
-        "Correlation of two raters' errors. Near 1 the second repeats the mistakes of the first, "
-        "and asking it gains little. All raters together are worth as many independent ones as "
-        "their effective votes, k / (1 + (k − 1)·r̄), r̄ the mean correlation.",
+        "Correlation of two raters' errors at the same true score: what the true score explains of "
+        "each rater's scores is taken off first, and so are biases. Near 1 the second repeats the "
+        "mistakes of the first, and asking it gains little. All raters together are worth as many "
+        "independent ones as their effective votes, k / (1 + (k − 1)·r̄), r̄ the mean correlation.",
         ("raters", "families", *(TITLES[kind].lower() for kind, _ in parts)),
         [
             (
@@ -239,11 +249,12 @@ def policy_table(evaluation: Evaluation) -> Table:
     return _table(
         evaluation,
         "Asking one more only where it pays",
-        "What would have come of asking fewer raters, their scores weighted by calibration. One "
+        "What would have come of asking fewer raters, their scores weighted by calibration. Two "
+        "raters differ if their scores do after each rater's own bias is taken off and the "
+        "difference is rounded to whole points; the panel's file compares scores as given. One "
         f"point of error in one document is taken to cost {dollars(evaluation.error_price)} USD "
-        "(--error-price); reviews cost what the ledger says, simulated ones what the providers "
-        "file says. USD in all are those of a document, its error included. The order, the weights "
-        "and what one more is expected to gain come from the other documents.",
+        "(--error-price). USD in all are those of a document, its error included. The order, the "
+        "biases, the weights and what one more is expected to gain come from the other documents.",
         (
             *("who is asked", "reviews a document", "reviews saved", "money saved", "error"),
             *("more than of all", "USD in all"),

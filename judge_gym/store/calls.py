@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import cost_in_words, counted
+from judge_gym.model_names import is_simulated_model
 from judge_gym.records.attempts import AT_MOST, UNKNOWN_OUTCOME
 from judge_gym.records.calls import SHARED, Answer, Call, Failure, LedgerEntry, TokenChance
 from judge_gym.store import tables as t
@@ -192,17 +193,21 @@ class Paid:
     unknown: int
     at_most_usd: float
     """The bound on the cost of those."""
+    simulated: bool = False
+    """Whether all of them are of simulated models."""
 
     def __str__(self) -> str:
-        return cost_in_words(self.usd, self.unknown, self.at_most_usd)
+        return cost_in_words(self.usd, self.unknown, self.at_most_usd, simulated=self.simulated)
 
 
 def cost_of(session: Session, call_ids: Iterable[int]) -> Paid:
     """Return the cost of these calls."""
     sums = (sa.func.sum(one) for one in (paid_usd(), unknown_costs(), at_most_usd()))
-    row = session.execute(sa.select(*sums).where(among(t.Call.id, call_ids))).one()
-    usd, unknown, at_most = (value or 0 for value in row)
-    return Paid(float(usd), int(unknown), float(at_most))
+    models = sa.func.array_agg(t.Call.model.distinct())
+    row = session.execute(sa.select(models, *sums).where(among(t.Call.id, call_ids))).one()
+    names, (usd, unknown, at_most) = row[0] or (), (value or 0 for value in row[1:])
+    simulated = bool(names) and all(map(is_simulated_model, names))
+    return Paid(float(usd), int(unknown), float(at_most), simulated)
 
 
 def paid_in_words(session: Session, call_ids: Sequence[int]) -> list[str]:

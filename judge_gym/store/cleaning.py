@@ -7,7 +7,7 @@ from typing import Any, get_args
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.counting import counted
+from judge_gym.counting import counted, in_batches
 from judge_gym.design.names import CRITIC, EVIDENCE, PROBE, RUBRIC, SCORING, SWAP
 from judge_gym.errors import ConfigError, StoreError
 from judge_gym.records.calls import FailureKind
@@ -279,8 +279,7 @@ def _calls(session: Session, selection: Selection, *, keep_derived: bool) -> sa.
             condition |= t.Call.id.in_(going)
     if waiting := waiting_in_batches(session, condition):
         raise StoreError(
-            f"{sum(waiting.values())} of these calls wait in batches, and their answers would be "
-            "lost.",
+            f"Of these calls, {in_batches(sum(waiting.values()))}: answers would be lost.",
             "Cancel them with `judge-gym sweep cancel`, or run the sweep until they are in.",
         )
     return condition

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.counting import cost_in_words
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import SwapPlan
 from judge_gym.design.strategies.view import VIEWS
@@ -101,11 +102,21 @@ class Spent:
     """When the last call outside batches was answered or failed."""
     cancelled: bool = field(default=False, compare=False)
     """Whether calls were cancelled, and none was sent since."""
+    open_calls: int = field(default=0, compare=False)
+    """Calls sent and not ended, of this run, of another or of one that was killed."""
+    open_usd: float = field(default=0.0, compare=False)
+    """The most that they can cost, without those of models without a price; in no other sum."""
 
     @property
     def bound_usd(self) -> float:
         """What was spent at most: what bounds of cost are compared with."""
         return self.cost_usd + self.at_most_usd
+
+    @property
+    def cost_in_words(self) -> str:
+        """The cost of what was answered."""
+        unknown, most = self.unpriced, self.at_most_usd
+        return cost_in_words(self.cost_usd, unknown, most, simulated=self.simulated)
 
 
 def spending_scope(session: Session, sweep: str) -> Scope:
@@ -239,10 +250,12 @@ def spent(session: Session, scope: Scope) -> Spent:
             sa.func.max(t.Call.finished_at).filter(*now, answered | failed, direct),
             sa.func.max(t.Call.finished_at).filter(*now, t.Call.status == "cancelled"),
             sa.func.max(t.Call.sent_at).filter(*now, sa.true()),
+            sa.func.count().filter(t.Call.status == "sent"),
+            sa.func.coalesce(sa.func.sum(t.Call.at_most_usd).filter(t.Call.status == "sent"), 0),
         ).where(current if former is None else current | former)
     ).one()
     calls, again, dollars, unknown, ended, failures, simulated, lost, at_most, unsent, *rest = row
-    unread, refused, in_flight, last_ended, cancelled_at, sent_at = rest
+    unread, refused, in_flight, last_ended, cancelled_at, sent_at, open_calls, open_usd = rest
     return Spent(
         calls + int(again),
         float(dollars),
@@ -258,6 +271,8 @@ def spent(session: Session, scope: Scope) -> Spent:
         in_flight,
         last_ended,
         cancelled_at is not None and (sent_at is None or sent_at <= cancelled_at),
+        open_calls,
+        float(open_usd),
     )
 
 

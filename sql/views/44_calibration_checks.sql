@@ -11,7 +11,7 @@ SELECT
     c.name,
     c.perturbation,
     c.question,
-    c.result,
+    replace(c.result, 'inconclusive', 'cannot tell') AS result,
     c.reason,
     c.action,
     c.metric,
@@ -42,7 +42,7 @@ COMMENT ON COLUMN analysis.calibration_checks.calibration IS 'Name of the last c
 COMMENT ON COLUMN analysis.calibration_checks.name IS 'Stable name of the check, such as drop:vague_ify or band.';
 COMMENT ON COLUMN analysis.calibration_checks.perturbation IS 'The change of the texts; empty for a check of the originals.';
 COMMENT ON COLUMN analysis.calibration_checks.question IS 'The tested claim, as a sentence.';
-COMMENT ON COLUMN analysis.calibration_checks.result IS 'passes, fails, inconclusive or not applicable; decided by an interval or a corrected test.';
+COMMENT ON COLUMN analysis.calibration_checks.result IS 'passes, fails, cannot tell or not applicable; decided by an interval or a corrected test.';
 COMMENT ON COLUMN analysis.calibration_checks.reason IS 'The figure with its interval in words, or why there is none.';
 COMMENT ON COLUMN analysis.calibration_checks.action IS 'Recommended action; empty if none is needed.';
 COMMENT ON COLUMN analysis.calibration_checks.metric IS 'Name of the figure.';

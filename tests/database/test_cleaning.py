@@ -115,7 +115,7 @@ def test_calls_in_a_batch_are_neither_cleaned_nor_cancelled_as_calls(
         batch = batch_rows.plan(engine, "sim", "sim/calm-1", [row.id for row in opened[:2]])
         assert batch is not None
         before = found(study, one)
-        with pytest.raises(StoreError, match="2 of these calls wait in batches") as refused:
+        with pytest.raises(StoreError, match="2 wait in batches") as refused:
             study.change(lambda session: clean(session, selection, keep_derived=False))
         assert "judge-gym sweep cancel" in refused.value.remedy
         assert found(study, one) == before

@@ -281,7 +281,7 @@ def test_simulated_judges_are_marked_and_free(database: str, simulator: Simulato
     engine = sa.create_engine(database)
     with sa.orm.Session(engine) as session:
         ids = [call for one in results for call in one.call_ids]
-        assert cost_of(session, ids) == Paid(0, 0, 0)
+        assert cost_of(session, ids) == Paid(0, 0, 0, simulated=True)
         assert cost_of(session, []) == Paid(0, 0, 0)
 
 

@@ -126,6 +126,23 @@ def test_rechecks_of_gates_before_are_of_the_texts_that_were_judged(filled: str)
     assert [(one.review_day, one.when) for one in part] == [("gate 2026-11-27 #2", "2026-11-27 #2")]
 
 
+OPEN_CHECKS = """
+UPDATE calibration_checks SET result = 'inconclusive';
+UPDATE judge_reviews SET figures =
+    '{"checks": [{"reason": "\\"result\\"", "result": "inconclusive"}]}';
+"""
+
+
+def test_checks_that_were_inconclusive_cannot_tell(filled: str) -> None:
+    execute(filled, OPEN_CHECKS)
+    migrate.upgrade(filled)
+    after = rows(filled)
+    assert [check["result"] for check in after["calibration_checks"]] == ["cannot tell"]
+    assert [review["figures"] for review in after["judge_reviews"]] == [
+        {"checks": [{"reason": '"result"', "result": "cannot tell"}]}
+    ]
+
+
 def test_a_later_migration_keeps_the_rows_and_fills_its_column(
     filled: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

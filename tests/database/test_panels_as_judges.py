@@ -13,7 +13,8 @@ from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.planning import JudgePlan, plan_judging
 from judge_gym.llm.providers import load_providers
 from judge_gym.panel import PanelState, load_panel
-from judge_gym.panel.judge import PanelJudge, as_document
+from judge_gym.panel.document import as_document
+from judge_gym.panel.judge import PanelJudge
 from judge_gym.panel.running import run_panel
 from judge_gym.settings import Settings
 from judge_gym.shipped import DEPLOYMENTS

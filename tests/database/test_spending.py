@@ -16,13 +16,16 @@ from judge_gym.asking.budgeting import (
 )
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
+from judge_gym.lab.approving import SpendingPlan
 from judge_gym.llm import gateway as gateways
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.records.calls import Answer, Failure, Request
+from judge_gym.report.approval import plan_sentence
 from judge_gym.store import tables as t
 from judge_gym.store.calls import Paid, call_costs, cost_of
 from judge_gym.store.cleaning import forget_failures
+from judge_gym.store.decisions import Approved
 from judge_gym.store.experiments import (
     experiments_of_sweep,
     register_experiment,
@@ -358,3 +361,20 @@ def test_a_bounded_cost_needs_prices() -> None:
     assert error.value.remedy.startswith("Did you mean gpt-4.1-mini? ")
     calls = SweepBudget(sweep="mine", file=Path("m"), limits=Budget(max_calls=5))
     check_priced(providers, calls.spender(unlisted))
+
+
+def test_a_form_says_what_open_calls_can_cost(database: str, tmp_path: Path) -> None:
+    async def work(study: Study, one: Any, _: Any) -> None:
+        (mine,) = study.ids([one.name])
+        ledger = Ledger(study.runtime.engine)
+        for number, most in enumerate((0.25, None)):
+            (opened,) = await ledger.open([a_call(f"score/{number}", experiment_id=mine)], "real")
+            await ledger.write(Sent(opened.id, now(), Request({}), most))
+        plan = SpendingPlan(
+            called="Sweep mine", subject="mine", over_usd=1.0, lines=(), judges=(), unpriced=(),
+            spent=used(study), approved=Approved(2.0, frozenset()),
+        )  # fmt: skip
+        assert (plan.spent.open_calls, plan.spent.open_usd, plan.spent_usd) == (2, 0.25, 0.0)
+        assert "at most 0.25 USD for 2 calls" in plan_sentence(plan)
+
+    stored(database, tmp_path, work)

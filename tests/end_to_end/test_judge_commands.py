@@ -40,7 +40,8 @@ def test_score_shows_results_and_asks_nothing_twice(
     asked = simulator.answered() - before
     assert asked == 6
     assert (
-        "6 judgements: 6 scored. 6 calls cost 0 USD. Calls of earlier runs are included." in first
+        "6 judgements: 6 scored. 6 calls cost 0 (simulated). Calls of earlier runs are included."
+        in first
     )
     assert "SIMULATED" in first
     again = json.loads(command(*arguments, "--json").fine().output)

@@ -40,7 +40,7 @@ def test_a_run_goes_on_after_ctrl_c_and_the_same_again_asks_nothing(
         assert told in first
     assert first.count("done, from an earlier run") == 2
     # One call was in flight at Ctrl-C: whether it was billed is not known.
-    assert "4 calls cost an unknown amount (1 request of unknown cost)." in first
+    assert "4 calls cost 0 (simulated; 1 request of unknown outcome)." in first
 
     before = simulator.answered()
     told = command(*arguments, "--json-lines").fine().output

@@ -49,7 +49,7 @@ def test_too_few_texts_cannot_tell_and_do_not_end_as_success(
     moved = row["figures"]["moved"]
     assert (moved["who"], moved["anchors_missing"]) == ("cannot tell", 8)
     check = next(one for one in row["figures"]["checks"] if one["name"] == "anchors")
-    assert (check["result"], check["action"]) == ("inconclusive", "Add 8 texts.")
+    assert (check["result"], check["action"]) == ("cannot tell", "Add 8 texts.")
     # The terminal has the reasons of the exit code too: no labels, no earlier review, few texts.
     printed = command(*asked[:-1], "--date", "2026-02-01")
     assert printed.code == 3

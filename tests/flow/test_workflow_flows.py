@@ -163,7 +163,7 @@ def slug(name: str) -> str:
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("w1", ["1 of 1 windows", "5 of 5 cleaned views", "5 of 5 neutralized views"]),
+        ("w1", ["1 of 1 window", "5 of 5 cleaned views", "5 of 5 neutralized views"]),
         ("w2", ["3 of 3 rubrics"]),
         ("w2 sham", ["3 of 3 second rubrics"]),
         ("w3", ["30 of 30 judgements"]),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judge_gym.counting import counted, there_are
+from judge_gym.counting import counted, in_batches, there_are
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,8 @@ from judge_gym.counting import counted, there_are
         (3, "cell of these columns", "3 cells of these columns"),
         (1, "cell of these columns", "1 cell of these columns"),
         (2, "entry of a list", "2 entries of a list"),
+        (2, "text changed by sim/good-1", "2 texts changed by sim/good-1"),
+        (2, "raw view (window 3)", "2 raw views (window 3)"),
     ],
 )
 def test_a_noun_agrees_with_its_number(number: int, noun: str, text: str) -> None:
@@ -29,3 +31,8 @@ def test_a_verb_agrees_with_its_number() -> None:
         "there are 2",
         "there are 1,200",
     ]
+
+
+def test_what_waits_in_batches_agrees_with_its_number() -> None:
+    assert in_batches(1, "case by judge") == "1 case by judge waits in batches"
+    assert in_batches(2, "document of panel p") == "2 documents of panel p wait in batches"

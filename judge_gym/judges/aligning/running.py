@@ -119,7 +119,7 @@ class AlignmentReport:
 
     @property
     def result(self) -> Result:
-        return _RESULTS.get(self.outcome, Result.INCONCLUSIVE)
+        return _RESULTS.get(self.outcome, Result.CANNOT_TELL)
 
     @property
     def more(self) -> str:

@@ -262,7 +262,8 @@ def assess_together(
 ) -> list[Check]:
     """Return what two or more judges say of each other, on the originals.
 
-    `refused` are names of judges not to be used: they are no second opinion.
+    `refused` are names of judges not to be used: they are no second opinion. As of a verdict,
+    nothing is decided until all judgements exist.
     """
     if len(judges) < 2:
         return []
@@ -285,6 +286,13 @@ def assess_together(
     made = sum(len(by_item[key]) for by_item in results for key in originals)
     expected = len(judges) * len(originals) * design.repeats
     checks = between_checks(names, table, given, design.margins, rng, refused)
+    if made < expected:
+        checks = [
+            check
+            if check.result is Result.NOT_APPLICABLE
+            else replace(check, result=Result.CANNOT_TELL)
+            for check in checks
+        ]
     return [pending(check, made, expected) for check in checks]
 
 
@@ -332,7 +340,7 @@ def recommended(
         behind = bool(agreement and agreement.upper is not None and agreement.upper < reached)
         agrees = (agreement.estimate if agreement else None) or 0.0
         tells = all(c.result is not Result.FAILS for c in assessment.checks if c.name in _FIRST)
-        fails, still_open = assessment.count(Result.FAILS), assessment.count(Result.INCONCLUSIVE)
+        fails, still_open = assessment.count(Result.FAILS), assessment.count(Result.CANNOT_TELL)
         cost = float(np.nan_to_num(costs[place], nan=np.inf))
         verdict = assessment.decision.verdict
         return verdict, less, behind, not tells, fails, still_open, -agrees, cost

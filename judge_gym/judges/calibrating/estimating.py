@@ -191,7 +191,8 @@ def escalation(
     `costs` are what each judge cost by item key, in US dollars, all its runs on it together. On the
     originals that every judge scored and whose score is known; a judge is right within
     `margins.near` points of it. Its doubt is the spread of its runs, and two disagree when their
-    means lie in different bins of 20 points. Empty without two judges or two such texts.
+    means lie in different bins of 20 points. Empty without two judges or two such texts, and while
+    judgements of texts whose score is known are missing.
     """
     if len(judges) < 2:
         return []
@@ -203,7 +204,13 @@ def escalation(
         for place, label in enumerate(truth)
         if not np.isnan(label) and all(given[place] for given in points)
     ]
-    if len(shared) < 2:
+    made = all(
+        len(by_item[item.key]) >= design.repeats
+        for item, label in zip(texts.originals, truth, strict=True)
+        for by_item in results
+        if not np.isnan(label)
+    )
+    if len(shared) < 2 or not made:
         return []
     truths = np.array([truth[place] for place in shared])
     keys = [texts.originals[place].key for place in shared]

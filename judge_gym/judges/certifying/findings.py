@@ -183,7 +183,7 @@ def result_of(found: Findings) -> Result:
     states = {one.state for one in found.slices}
     if "missed" in states:
         return Result.FAILS
-    return Result.PASSES if states == {"reached"} else Result.INCONCLUSIVE
+    return Result.PASSES if states == {"reached"} else Result.CANNOT_TELL
 
 
 def _slices(groups: Sequence[_SliceAnswers], required: Requirements) -> list[CertifiedSlice]:

@@ -14,7 +14,6 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import (
-    CANNOT_TELL,
     Check,
     Margins,
     Result,
@@ -237,15 +236,17 @@ def _of_judge(
         last = drifts[answers.since]
         reason = f"It judges as on {answers.since}: {last.reason}."
         if last.result is not Result.PASSES:
-            reason = f"{CANNOT_TELL}: {last.reason}. {last.action}".strip()
+            reason = f"{Result.CANNOT_TELL}: {last.reason}. {last.action}".strip()
     lost = became[answers.since].answers if answers.since is not None else None
     unread = [check for check in (lost, readable) if check and is_open(check)]
     if unread:
-        reason = f"{CANNOT_TELL}: {unread[0].reason}. {unread[0].action}".strip()
+        reason = f"{Result.CANNOT_TELL}: {unread[0].reason}. {unread[0].action}".strip()
     if agreement:
         reason = f"{reason} Agreement with people's labels: {agreement.reason}."
         if is_open(agreement):
-            reason += f" That {agreement.question}: {CANNOT_TELL}. {agreement.action}".rstrip()
+            reason += (
+                f" That {agreement.question}: {Result.CANNOT_TELL}. {agreement.action}".rstrip()
+            )
     elif assessed and assessed.decision.verdict is CalibrationVerdict.CANNOT_TELL and not unread:
         reason = f"{reason} {assessed.decision.why}"
     dated = [
@@ -326,7 +327,7 @@ def _of_alternative(
     else:
         actions = dict.fromkeys(check.action or check.reason for check in against.agreement
                                 if check.result is not Result.PASSES)  # fmt: skip
-        reason = f"{CANNOT_TELL}: {' '.join(actions)}"
+        reason = f"{Result.CANNOT_TELL}: {' '.join(actions)}"
     shown = (against.gain, *figures) if against.gain.n_items else figures
     return _finding(
         case, answers, against.place, grounds, reason, (*against.agreement, *against.theirs), shown

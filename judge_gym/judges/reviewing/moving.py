@@ -229,7 +229,7 @@ def judge_check(
     check = _check(
         ANCHORS, stream, _anchors(values), latest_change(values), stream.alarm is not None, 1, look
     )
-    return None if check.result is Result.INCONCLUSIVE else check
+    return None if check.result is Result.CANNOT_TELL else check
 
 
 def labelled_since(labelled: Mapping[date, FloatArray], since: date) -> dict[date, FloatArray]:
@@ -282,7 +282,7 @@ def _check(
     if moved:
         result = Result.FAILS
     elif stream.why_open:
-        result, rule = Result.INCONCLUSIVE, stream.why_open
+        result, rule = Result.CANNOT_TELL, stream.why_open
         lacking = n < LEAST_ANCHORS
         action = f"Add {counted(LEAST_ANCHORS - n, 'text')}." if lacking else "Review it again."
     else:

@@ -16,7 +16,8 @@ from judge_gym.store.tables.base import (
     simulated_mark,
 )
 
-CHECK_RESULTS = ("passes", "fails", "inconclusive", "not applicable")
+CHECK_RESULTS = ("passes", "fails", "cannot tell", "not applicable", "inconclusive")
+"""What a check found; a run of a version before r0013 writes "inconclusive" for "cannot tell"."""
 RECOMMENDATIONS = ("keep", "reconsider")
 
 

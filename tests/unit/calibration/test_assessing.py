@@ -1,5 +1,6 @@
 """From results to what is said of judges, the page and the logbook, on judges that are planted."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -139,11 +140,11 @@ def test_a_judge_stopped_by_its_budget_is_told_what_is_missing_and_not_to_use_ot
     for name, expected in (("drop:vague_ify", 29 * 2), ("trend:vague_ify", 29 * 3)):
         missing = checks[name]
         counts = f"judgements are missing: {5 * REPEATS} of {expected * REPEATS} exist"
-        assert missing.result is Result.INCONCLUSIVE
+        assert missing.result is Result.CANNOT_TELL
         assert missing.reason == counts
         assert counts in missing.estimate.reason
     assert f"judgements are missing: {6 * REPEATS} of {30 * REPEATS}" in checks["bins"].reason
-    undecided = [one for one in checks.values() if one.result is Result.INCONCLUSIVE]
+    undecided = [one for one in checks.values() if one.result is Result.CANNOT_TELL]
     assert {one.action for one in undecided} == {missing.action}
     # What no judgement would change is still said of the texts.
     assert checks["invariant:shuffle_labels"].result is Result.NOT_APPLICABLE
@@ -242,6 +243,23 @@ def test_judges_are_compared_on_the_originals(all_assessed):
     assert checks["rank agreement: clustering and good"].result is Result.PASSES
     assert checks["alpha"].result is Result.FAILS
     assert assess_together(judges[:1], texts(), said[:1], DESIGN) == []
+
+
+def test_judges_are_not_compared_until_all_judgements_exist(all_assessed):
+    judges = [one.judge for one in all_assessed]
+    whole, part = (results(judge, texts(), clustering) for judge in judges)
+    few = {item.key for item in texts().originals[:3]}
+    for judged in (few, set()):
+        some = {key: part[key] if key in judged else [] for key in part}
+        found = assess_together(judges, texts(), [whole, some], DESIGN)
+        assert {check.result for check in found} == {Result.CANNOT_TELL}
+        assert all("judgements are missing" in check.reason for check in found)
+        assert found[0].question.startswith("the scores of clustering, good can")
+        costs = [{item.key: 0.0 for item in texts().items}] * 2
+        assert escalation(judges, texts(), [whole, some], costs, DESIGN) == []
+    kept = [replace(one, statuses=one.statuses - Counter(scored=1)) for one in all_assessed[1:] * 2]
+    stopped = replace(report(all_assessed), assessments=kept, policies=[])
+    assert asking(stopped) == "Ways to ask two judges are not compared: judgements are missing."
 
 
 SCORES = {"clustering": clustering, "good": good}

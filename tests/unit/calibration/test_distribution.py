@@ -47,7 +47,7 @@ def test_a_judge_that_clusters_fails_though_it_repeats_itself(quality, rng):
     found = results(distribution_checks(clustered, MARGINS, rng))
     assert found["band"] is found["entropy"] is Result.FAILS
     # of 30 items another two bins may still hold 5% each, of 40 not
-    assert found["bins"] is Result.INCONCLUSIVE
+    assert found["bins"] is Result.CANNOT_TELL
     more = scores(np.tile(75 + (quality - 50) / 20, (2, 1)))
     assert results(distribution_checks(more, MARGINS, rng))["bins"] is Result.FAILS
     # it still tells items apart, in steps of its own
@@ -82,7 +82,7 @@ def test_items_at_the_floor_are_counted(rng):
 
 def test_few_items_are_inconclusive_and_say_how_many_it_takes(rng):
     few = scores(np.array([[10.0], [50], [90], [85]]))
-    assert results(distribution_checks(few, MARGINS, rng))["bins"] is Result.INCONCLUSIVE
+    assert results(distribution_checks(few, MARGINS, rng))["bins"] is Result.CANNOT_TELL
     # the half 0.2 has to shrink to 0.1: four times the items
     near = Estimate("share", 0.7, 0.5, 0.9, 10, 10)
     told = more_items(near, MarginClaim(Direction.ABOVE, 0.6))
@@ -100,7 +100,7 @@ def test_two_judges_of_one_thing(quality, rng):
     own = truth[:, None] + rng.normal(0, 8, (ITEMS, 2))
     assert results(between_checks(["a", "b"], own, truth, MARGINS, rng))["errors: a and b"] in (
         Result.PASSES,
-        Result.INCONCLUSIVE,
+        Result.CANNOT_TELL,
     )
     shared = truth[:, None] + rng.normal(0, 8, (ITEMS, 1)) + rng.normal(0, 1, (ITEMS, 2))
     same = between_checks(["a", "b"], shared, truth, MARGINS, rng)

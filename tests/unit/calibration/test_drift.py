@@ -39,7 +39,7 @@ def test_scores_that_fell_beyond_the_margin_fail():
 def test_an_interval_across_the_margin_says_how_many_items_it_takes():
     # mean 3, sd √(8·100/7) = 10.7, half 2.365·10.7/√8 = 8.94; (8.94/2)²·8 = 160
     found = check([13, -7] * 4)
-    assert found.result is Result.INCONCLUSIVE
+    assert found.result is Result.CANNOT_TELL
     assert found.action == "Use more items: about 160 would show it, you have 8."
 
 
@@ -47,23 +47,23 @@ def test_an_interval_across_the_margin_says_how_many_items_it_takes():
     ("items", "result"),
     [
         # 0.95⁷¹ = 0.0262 and 0.95⁷² = 0.0249, beside 0.025
-        (6, Result.INCONCLUSIVE),
-        (20, Result.INCONCLUSIVE),
-        (71, Result.INCONCLUSIVE),
+        (6, Result.CANNOT_TELL),
+        (20, Result.CANNOT_TELL),
+        (71, Result.CANNOT_TELL),
         (72, Result.PASSES),
     ],
 )
 def test_items_that_did_not_move_bound_what_others_may(items, result):
     found = check([0] * items)
     assert found.result is result
-    if result is Result.INCONCLUSIVE:
+    if result is Result.CANNOT_TELL:
         assert found.needed == 72
         assert "about 72 would show it" in found.action
     assert found.p_adjusted == pytest.approx(min(1.0, 2 * 0.95**items))
 
 
 @pytest.mark.parametrize("value", [20, -20, 5.1])
-@pytest.mark.parametrize(("items", "result"), [(6, Result.INCONCLUSIVE), (7, Result.FAILS)])
+@pytest.mark.parametrize(("items", "result"), [(6, Result.CANNOT_TELL), (7, Result.FAILS)])
 def test_a_judge_most_of_whose_texts_moved_beyond_the_margin_fails(value, items, result):
     """Two sides of two tests: 4/2⁶ = 0.0625, 4/2⁷ = 0.03125. The mean alone would take 28 at 20."""
     found = check([value] * items)
@@ -71,7 +71,7 @@ def test_a_judge_most_of_whose_texts_moved_beyond_the_margin_fails(value, items,
     assert found.p_adjusted == pytest.approx(4 / 2**items)
     way = "up" if value > 0 else "down"
     assert f"{items} of {items} texts moved by more than 5 {way}" in found.reason
-    if result is Result.INCONCLUSIVE:
+    if result is Result.CANNOT_TELL:
         assert found.needed == 7
         assert "about 7 would show that it does not hold" in found.action
 
@@ -79,7 +79,7 @@ def test_a_judge_most_of_whose_texts_moved_beyond_the_margin_fails(value, items,
 def test_a_mean_beyond_the_margin_by_few_texts_is_no_move_of_most():
     # 3 of 20 by 100: the mean is 15, Clopper and Pearson's lower end 3.2%.
     found = check([100] * 3 + [0] * 17)
-    assert found.result is Result.INCONCLUSIVE
+    assert found.result is Result.CANNOT_TELL
     assert "3 of 20 texts moved by more than 5 up" in found.reason
     # 12 of 80, and one more text by -100: drawn weights put the mean at 5 or below in about 1.2%.
     moved = [100.0] * 12 + [0.0] * 68
@@ -117,7 +117,7 @@ def test_verdicts_are_told_by_the_share_that_changed():
     # Wilson: 0 of 36 reaches to 3.84/39.84 = 0.096, 0 of 30 to 3.84/33.84 = 0.114
     assert check([0] * 36, verdicts=True).result is Result.PASSES
     few = check([0] * 30, verdicts=True)
-    assert few.result is Result.INCONCLUSIVE
+    assert few.result is Result.CANNOT_TELL
     assert "about 35 would show it, you have 30" in few.action
     # 8 of 20: 0.219 to 0.613
     many = check([1] * 8 + [0] * 12, verdicts=True)
@@ -131,7 +131,7 @@ def test_several_judges_share_the_level():
     alone = drift_checks([still], MARGINS)[0]
     assert (alone.result, alone.p_adjusted) == (Result.PASSES, pytest.approx(2 * 0.95**80))
     for one in drift_checks([still, still], MARGINS):
-        assert (one.result, one.p_adjusted) == (Result.INCONCLUSIVE, pytest.approx(4 * 0.95**80))
+        assert (one.result, one.p_adjusted) == (Result.CANNOT_TELL, pytest.approx(4 * 0.95**80))
         # ln 0.0125 / ln 0.95 = 85.4
         assert one.needed == 86
         assert "about 86 would show it" in one.action
@@ -144,7 +144,7 @@ def test_nothing_to_compare_is_said(verdicts):
     found = check([], verdicts=verdicts)
     assert found.result is Result.NOT_APPLICABLE
     assert "not estimable" in found.reason
-    assert check([1], verdicts=verdicts).result is Result.INCONCLUSIVE
+    assert check([1], verdicts=verdicts).result is Result.CANNOT_TELL
 
 
 def test_at_its_margin_a_judge_fails_in_at_most_a_twentieth_of_streams_of_looks() -> None:
@@ -169,7 +169,7 @@ def test_a_look_fails_by_a_level_that_sums_to_a_twentieth() -> None:
     claim = MarginClaim(Direction.BELOW, 0.2)
     assert at_look(check, claim, 1) == check
     assert at_look(check, claim, 57).result is Result.FAILS
-    assert at_look(check, claim, 58).result is Result.INCONCLUSIVE
+    assert at_look(check, claim, 58).result is Result.CANNOT_TELL
     passes = changed_check(np.zeros(100), 10.0, 0.2)
     assert at_look(passes, claim, 10_000).result is Result.PASSES
 

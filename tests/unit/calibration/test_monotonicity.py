@@ -61,7 +61,7 @@ def test_a_rise_never_passes_for_a_drop(rng):
 
 def test_too_few_items_say_how_many_it_takes(rng):
     check = one(effect([-5, 3, -4, 2, -6, 1, -3, 2, -5, 4, -2, 1, -3, 2, -4]), rng)
-    assert check.result is Result.INCONCLUSIVE
+    assert check.result is Result.CANNOT_TELL
     assert check.action == (
         "Use more items: 34 items needed to find an effect of d_z 0.5, you have 15."
     )
@@ -69,7 +69,7 @@ def test_too_few_items_say_how_many_it_takes(rng):
 
 def test_a_judge_that_moves_nothing_is_blind_once_there_are_enough_items(rng):
     assert one(effect([0] * 6), rng).result is Result.FAILS
-    assert one(effect([0] * 5), rng).result is Result.INCONCLUSIVE
+    assert one(effect([0] * 5), rng).result is Result.CANNOT_TELL
 
 
 def test_a_deterministic_judge_with_one_drop_for_all(rng):
@@ -77,7 +77,7 @@ def test_a_deterministic_judge_with_one_drop_for_all(rng):
     check = one(effect([-10] * 6), rng)
     assert check.result is Result.PASSES
     assert check.beside[0].estimate is None
-    assert one(effect([-10] * 5), rng).result is Result.INCONCLUSIVE
+    assert one(effect([-10] * 5), rng).result is Result.CANNOT_TELL
 
 
 def test_a_significant_drop_that_is_too_small_fails(rng):
@@ -91,7 +91,7 @@ def test_invariance_is_shown_not_assumed(rng):
     still = one(effect([1, -1, 0, 1, -1, 0, 1, -1], STAY, "tone"), rng)
     assert still.result is Result.PASSES
     noisy = one(effect([20, -18, 15, -22, 19, -14], STAY, "tone"), rng)
-    assert noisy.result is Result.INCONCLUSIVE
+    assert noisy.result is Result.CANNOT_TELL
     # sd √(1990/5) = 19.95: 5·√n/19.95 reaches t(168) + 1.282 = 3.256 at 169
     assert "169 items needed to show a change below 5 points, you have 6" in noisy.action
     moved = one(effect([9, 11, 10, 12, 8, 10, 9], STAY, "tone"), rng)
@@ -116,7 +116,7 @@ def test_holm_runs_over_all_types(rng):
     together = effect_checks([effect(drops), *others], MARGINS, rng)[0]
     assert alone.result is Result.PASSES
     assert together.p_adjusted == pytest.approx(8 * alone.estimate.p)
-    assert together.result is Result.INCONCLUSIVE
+    assert together.result is Result.CANNOT_TELL
 
 
 def test_what_could_not_be_changed_is_not_applicable(rng):
@@ -156,7 +156,7 @@ def test_a_trend_the_wrong_way_fails():
 def test_a_judge_that_never_moves_is_not_told_to_take_more_items():
     (still,) = curve_checks([curve([[60, 60, 60], [50, 50, 50], [75, 75, 75]])])
     (moving,) = curve_checks([curve([[60, 60, 59], [50, 51, 50], [75, 75, 75]])])
-    assert still.result is moving.result is Result.INCONCLUSIVE
+    assert still.result is moving.result is Result.CANNOT_TELL
     assert "more items do not change" in still.action
     assert moving.action == "Use more items, or more severities."
 
@@ -212,7 +212,7 @@ def test_the_interval_shown_is_the_one_tested(rng):
     assert "3.5 points, 95% interval 1.09 to 5.91" in alone.reason
     # 97.5% one-sided over 8 tests: 99.4%, which no longer leaves out 0
     assert "99.4% interval -0.423 to 7.42" in together[0].reason
-    assert together[0].result is Result.INCONCLUSIVE
+    assert together[0].result is Result.CANNOT_TELL
     blind = one(effect([0, -1, 1, 0, 1, -1] * 8), rng)
     assert blind.result is Result.FAILS
     assert "d_z" in blind.reason

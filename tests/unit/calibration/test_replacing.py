@@ -54,7 +54,7 @@ def test_labels_tell_whether_the_new_judge_agrees_better():
 
 def test_a_few_items_do_not_tell(rng):
     few = compare_judges(np.array([20.0, 50, 70]), np.array([30.0, 45, 78]), MARGINS, rng)
-    assert few.result is Result.INCONCLUSIVE
+    assert few.result is Result.CANNOT_TELL
     assert "more items" in few.checks[1].action
     assert "do not tell" in few.sentence
 
@@ -63,11 +63,11 @@ def test_a_few_items_do_not_tell(rng):
     ("items", "margin", "result"),
     [
         (72, 5.0, Result.PASSES),
-        (71, 5.0, Result.INCONCLUSIVE),
+        (71, 5.0, Result.CANNOT_TELL),
         # 1 - 0.025^(1/200) = 1.8%
         (200, 2.0, Result.PASSES),
-        (200, 1.8, Result.INCONCLUSIVE),
-        (10, 30.9, Result.INCONCLUSIVE),
+        (200, 1.8, Result.CANNOT_TELL),
+        (10, 30.9, Result.CANNOT_TELL),
     ],
 )
 def test_equal_scores_bound_what_other_texts_may_differ_by(rng, items, margin, result):
@@ -150,7 +150,7 @@ def verdicts(differ, of, labels=None):
 def test_verdicts_are_counted_and_have_no_limits_of_agreement(rng):
     old, new, truth = verdicts((3, 10, 20), 30, labels=True)
     found = compare_verdicts(old, new, truth, MARGINS, rng)
-    assert found.result is Result.INCONCLUSIVE
+    assert found.result is Result.CANNOT_TELL
     [check] = found.checks
     # Wilson's interval of 3 of 30.
     assert check.estimate.estimate == pytest.approx(0.1)

@@ -219,7 +219,7 @@ def test_perturbations_count_after_labels():
     assert loud.decision.verdict is CalibrationVerdict.CARE
     assert "but its scores move for tone" in loud.decision.why
     passes, fails = loud.count(Result.PASSES), loud.count(Result.FAILS)
-    tested = passes + fails + loud.count(Result.INCONCLUSIVE)
+    tested = passes + fails + loud.count(Result.CANNOT_TELL)
     assert f"of {tested} checks, {passes} pass, {fails} fail" in loud.decision.why
 
 
@@ -356,7 +356,7 @@ def test_a_judge_that_repeats_itself_exactly_is_concluded_on(labels):
         assert "repeats the first exactly" in check.estimate.method
     assert not any("every item" in c.reason for c in one.checks)
     # a fifth of 30 at the lowest score may yet be a quarter of all
-    still_open = [c.name for c in one.checks if c.result is Result.INCONCLUSIVE]
+    still_open = [c.name for c in one.checks if c.result is Result.CANNOT_TELL]
     assert still_open == ["floor"]
     assert one.decision.recommends == (labels[0] is not None)
 

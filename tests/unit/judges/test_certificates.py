@@ -99,7 +99,7 @@ def test_bounds_of_slices_hold_together_and_one_below_keeps_all_from_the_gate():
     assert (a.state, b.state) == ("reached", "open")
     assert b.sensitivity.more is None  # 0.75 does not come to 0.8 by more labels
     assert b.specificity.lower == pytest.approx(float(exact_bounds(95, 100)[0]), abs=0.02)
-    assert result_of(found) is Result.INCONCLUSIVE
+    assert result_of(found) is Result.CANNOT_TELL
     worse = findings(evidence({"a": ((95, 100), (95, 100)), "b": ((50, 100), (95, 100))}), ASKED)
     assert worse.slices[1].state == "missed"
     assert result_of(worse) is Result.FAILS
@@ -120,7 +120,7 @@ def test_too_few_labels_show_no_use_and_say_how_many_are_missing(passes, fails):
     )
     if min(passes, fails) < 17:
         assert (found.use, found.uses, one.state) == ("none", (), "too few labels")
-        assert result_of(found) is Result.INCONCLUSIVE
+        assert result_of(found) is Result.CANNOT_TELL
     else:
         assert found.use == "gate"
 

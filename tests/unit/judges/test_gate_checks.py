@@ -25,10 +25,11 @@ from judge_gym.judges.gate_checks import (
     threshold_checks,
 )
 from judge_gym.judges.gate_rule import GateRule
-from judge_gym.judges.gate_texts import LoadedGate, read_gate
+from judge_gym.judges.gate_texts import LoadedGate, load_gates, read_gate
 from judge_gym.judges.item_files import ItemFile
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.model_names import Answered
+from judge_gym.shipped import DEPLOYMENTS
 from support.judge_results import a_result
 
 GRADES = CallableJudge(name="grades", function="m:f", scale=Scale(lowest=1, highest=5))
@@ -122,7 +123,7 @@ def test_an_unchanged_judge_passes_from_72_texts_on(sentinel):
     assert found == dict.fromkeys(
         ("readable", "agreement", "answers kept", "changed"), Result.PASSES
     )
-    assert drift is (Result.INCONCLUSIVE if sentinel < 72 else Result.PASSES)
+    assert drift is (Result.CANNOT_TELL if sentinel < 72 else Result.PASSES)
     if sentinel < 72:
         [told] = of_sentinel([checks["drift"]], part(size=sentinel), rule())
         assert "72" in told.action
@@ -227,7 +228,7 @@ def test_a_small_sentinel_set_says_what_decides_a_threshold():
     by_name = {
         check.name: check for check in of_sentinel(checks, part(decided=["agreement"]), gate)
     }
-    assert by_name["agreement"].result is by_name["accuracy"].result is Result.INCONCLUSIVE
+    assert by_name["agreement"].result is by_name["accuracy"].result is Result.CANNOT_TELL
     for name, ends in (("agreement", "as many decided it before."), ("accuracy", "at random.")):
         action = by_name[name].action
         assert action.startswith("All answers are the same as before")
@@ -272,7 +273,7 @@ def test_what_a_rate_lacks_is_counted_in_items_of_its_class():
     }
     assert checks["sensitivity"].result is Result.PASSES
     specificity = checks["specificity"]
-    assert specificity.result is Result.INCONCLUSIVE
+    assert specificity.result is Result.CANNOT_TELL
     assert f"items that people failed: about {specificity.needed} would" in specificity.action
     assert specificity.action.endswith("you have 14.")
     again = part(20, 150, 150, [])
@@ -385,7 +386,7 @@ def test_answers_that_no_longer_come_are_a_finding_of_their_own(judge):
     # 1 of 20 is more than 2%, and may be chance: the set is asked again
     few = [None, *right[1:20]]
     one = {check.name: check for check in checked(judge, right[:20], few, rule())}["answers kept"]
-    assert one.result is Result.INCONCLUSIVE
+    assert one.result is Result.CANNOT_TELL
     assert "--retry-failed" in one.action
 
 
@@ -394,7 +395,7 @@ def test_a_judge_without_a_readable_answer_is_not_told_to_label_more():
     items = labelled(right)
     checks = threshold_checks(DECIDES, rule(accuracy=0.7), items, said(DECIDES, items, [None] * 30))
     for check in checks[1:]:
-        assert check.result is Result.INCONCLUSIVE
+        assert check.result is Result.CANNOT_TELL
         assert check.action.startswith("None of 30 answers can be read (30 x: y).")
     few = threshold_checks(DECIDES, rule(), items[:5], said(DECIDES, items[:5], right[:5]))
     assert few[1].action.startswith("Label more texts")
@@ -419,7 +420,7 @@ def test_false_passes_and_false_fails_have_thresholds_of_their_own():
     [_, passes, fails] = threshold_checks(
         DECIDES, asked, one_class, said(DECIDES, one_class, [1] * 30)
     )
-    assert passes.result is Result.INCONCLUSIVE  # 30 of 30: the lower end is 0.88
+    assert passes.result is Result.CANNOT_TELL  # 30 of 30: the lower end is 0.88
     assert fails.result is Result.NOT_APPLICABLE
     assert "no answer of that class has a label" in fails.reason
 
@@ -435,7 +436,7 @@ def test_a_judge_of_scores_has_no_false_passes(tmp_path):
     ("before", "now", "result"),
     [
         (("gpt-4o-2024-05-13",), ("gpt-4o-2024-11-20",), Result.PASSES),
-        (("acme-1",), ("acme-2",), Result.INCONCLUSIVE),
+        (("acme-1",), ("acme-2",), Result.CANNOT_TELL),
         (("acme-1",), ("acme-1",), None),
         ((), ("acme-2",), None),
         (("acme-1",), (), None),
@@ -461,7 +462,7 @@ def test_a_model_of_another_name_is_named_and_does_not_pass(before, now, result)
 
 
 @pytest.mark.parametrize(
-    ("readable", "result"), [(160, Result.PASSES), (157, Result.PASSES), (156, Result.INCONCLUSIVE),
+    ("readable", "result"), [(160, Result.PASSES), (157, Result.PASSES), (156, Result.CANNOT_TELL),
                              (140, Result.FAILS)]
 )  # fmt: skip
 def test_readable_is_reached_by_the_share_itself(readable, result):
@@ -483,3 +484,12 @@ def test_a_scale_in_doubt_is_checked_before_the_rubric():
         assert agreement.action.startswith("Check it. Read the texts") is first
         # Whether answers can be read has nothing to do with labels.
         assert not any(one.action.startswith("Check it.") for one in checks if one is not agreement)
+
+
+def test_a_gate_says_which_thresholds_of_its_file_are_replaced():
+    file = DEPLOYMENTS / "calibrations" / "good.yaml"  # agreement: 0.4
+    (same,) = load_gates([file], {"agreement": 0.4})
+    (other,) = load_gates([file], {"agreement": 0.5, "accuracy": 0.3})
+    assert (same.replaced, other.replaced) == ({}, {"agreement": 0.4, "accuracy": None})
+    assert same.said() in other.said()
+    assert "agreement 0.5 (was 0.4), accuracy 0.3 (was none)" in other.said()

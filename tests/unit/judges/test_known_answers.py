@@ -300,7 +300,7 @@ def test_an_answer_that_is_given_often_counts_as_often(tmp_path: Path) -> None:
     assert "74 of 100 answers (75 texts) are judged as labelled" in str(found)
     rule = GateRule(items=read.path, accuracy=0.9, agreement=None)
     readable, accuracy = threshold_checks(judge, rule, read.texts, passes, read.answers)
-    assert (readable.result, accuracy.result) == (Result.PASSES, Result.INCONCLUSIVE)
+    assert (readable.result, accuracy.result) == (Result.PASSES, Result.CANNOT_TELL)
     texts_of = with_people(Texts(read.texts), read)
     given = {one.item_key: [one] for one in passes}
     check = labels_check(judge, texts_of, given, None)

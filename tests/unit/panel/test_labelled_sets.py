@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.errors import ConfigError
 from judge_gym.judges.scale import Scale
 from judge_gym.panel import load_panel
 from judge_gym.panel.evaluating.labelled import read_labelled
@@ -72,7 +72,37 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
         read_labelled(written(tmp_path, "{"), SCALE)
     with pytest.raises(ConfigError, match="has no document"):
         read_labelled(written(tmp_path), SCALE)
-    with pytest.raises(ConfigError, match=r"set\.csv is not a labelled set"):
-        read_labelled(written(tmp_path, name="set.csv"), SCALE)
-    with pytest.raises(EvidenceError, match="No such file"):
+    with pytest.raises(ConfigError, match=r"set\.txt is not a corpus file"):
+        read_labelled(written(tmp_path, name="set.txt"), SCALE)
+    with pytest.raises(ConfigError, match="does not exist"):
         read_labelled(tmp_path / "gone.jsonl", SCALE)
+    with pytest.raises(ConfigError, match="fields are given"):
+        read_labelled(written(tmp_path, ROW), SCALE, {"truth": "mark"})
+
+
+def test_a_file_of_items_is_a_document_a_row(tmp_path: Path) -> None:
+    rows = ("name,body,mark", "lamps,Dig.,4", "beds,Go.,2.0")
+    file = written(tmp_path, *rows, name="set.csv")
+    fields = {"id": "name", "text": "body", "truth": "mark"}
+    found = read_labelled(file, SCALE, fields)
+    assert [(one.id, one.truth, one.items[0].text) for one in found] == [
+        ("lamps", 4, "Dig."), ("beds", 2, "Go."),
+    ]  # fmt: skip
+    objects = [
+        {"name": "lamps", "body": "Dig.", "mark": 4},
+        {"name": "beds", "body": "Go.", "mark": 2},
+    ]
+    array = written(tmp_path, json.dumps(objects), name="set.json")
+    assert read_labelled(array, SCALE, fields) == found
+    nested = written(tmp_path, json.dumps([ROW]), name="nested.json")
+    assert read_labelled(nested, SCALE) == read_labelled(written(tmp_path, ROW), SCALE)
+    wrong = written(tmp_path, "id,text,truth", "a b,Go.,3", name="wrong.csv")
+    with pytest.raises(ConfigError, match=r"line 2: id does not fit"):
+        read_labelled(wrong, SCALE)
+
+
+@pytest.mark.parametrize("truth", ["", "6", "3.5", "good"])
+def test_a_text_without_a_score_of_the_scale_is_named(tmp_path: Path, truth: str) -> None:
+    file = written(tmp_path, "id,text,truth", "a,Go.,3", f"b,Stay.,{truth}", name="set.csv")
+    with pytest.raises(ConfigError, match=r"line 3: truth is .*Use a whole number from 1 to 5"):
+        read_labelled(file, SCALE)
