@@ -17,7 +17,7 @@ from judge_gym.store.tables.base import (
 )
 
 CHECK_RESULTS = ("passes", "fails", "inconclusive", "not applicable")
-RECOMMENDATIONS = ("keep", "reconsider")
+RECOMMENDATIONS = ("keep", "reconsider", "cannot tell")
 
 
 class PerturbedText(Base):
