@@ -335,7 +335,7 @@ class Drift:
     verdicts: bool = False
 
 
-def drift_checks(drifts: Sequence[Drift], margins: Margins) -> list[Check]:
+def drift_checks(drifts: Sequence[Drift], margins: Margins, tests: int = 1) -> list[Check]:
     """Return a check per judge: that it judges as it did.
 
     Scores: the mean paired difference lies within ± `margins.equivalence` points, by
@@ -347,10 +347,12 @@ def drift_checks(drifts: Sequence[Drift], margins: Margins) -> list[Check]:
     Few texts may all move by far more than the margin, and bound the mean of all texts by little.
     So where the interval is not by t, a check also fails if it is shown that most texts moved
     beyond the margin one way: by the exact sign test, both p doubled as they are two.
+
+    An open check says how many items would decide it among `tests` or more, those of later looks.
     """
     raw = [_measured_drift(drift, margins) for drift in drifts]
     return [
-        _judged_drift(drift, check, p, margins)
+        _judged_drift(drift, check, p, margins, tests)
         for drift, check, p in zip(drifts, raw, adjusted(raw), strict=True)
     ]
 
@@ -469,7 +471,9 @@ def _claim(drift: Drift, margins: Margins) -> MarginClaim:
     return MarginClaim(Direction.WITHIN, margins.equivalence)
 
 
-def _judged_drift(drift: Drift, check: Check, p: float | None, margins: Margins) -> Check:
+def _judged_drift(
+    drift: Drift, check: Check, p: float | None, margins: Margins, later: int
+) -> Check:
     estimate, claim = check.estimate, _claim(drift, margins)
     if estimate.estimate is None:
         return replace(check, result=Result.NOT_APPLICABLE, reason=estimate.reason)
@@ -485,7 +489,7 @@ def _judged_drift(drift: Drift, check: Check, p: float | None, margins: Margins)
         said.append(f"p {p_value(p)} after Holm")
     check = replace(check, reason="; ".join(said), p_adjusted=p)
     if p is None or p >= ALPHA:
-        tests = p / estimate.p if p and estimate.p else 1.0
+        tests = max(later, p / estimate.p if p and estimate.p else 1.0)
         needed = items_needed(estimate, claim, 2 * tests if is_beyond else tests)
         action = more_items(estimate, claim, tests=tests)
         if is_beyond:

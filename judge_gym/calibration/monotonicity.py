@@ -91,12 +91,24 @@ def effect_checks(
 
 @dataclass(frozen=True, eq=False)
 class SeverityCurve:
-    """Mean points of items x severities, ascending from the original at 0."""
+    """Mean points of items x severities, ascending from the original at 0.
+
+    `alike` counts items that are left out, as two severities make the same text of them.
+    """
 
     perturbation: str
     expectation: Expectation
     severities: FloatArray
     points: FloatArray
+    alike: int = 0
+
+    @property
+    def without(self) -> str:
+        """Which items are left out, as the end of a sentence; empty without any."""
+        if not self.alike:
+            return ""
+        items = counted(len(self.points) + self.alike, "item")
+        return f"; {self.alike} of {items} left out, the same text at two severities"
 
 
 def curve_checks(curves: Sequence[SeverityCurve]) -> list[Check]:
@@ -294,6 +306,7 @@ def _trend(curve: SeverityCurve) -> Check:
     items, levels = curve.points.shape
     if levels < LEAST_LEVELS or items < 2:
         because = f"it needs {LEAST_LEVELS} severities and 2 items; there are {levels} and {items}"
+        because += curve.without
         absent = not_estimable("severity_slope", because, n=items, n_items=items, unit="points")
         return Check(
             name, question, absent, Result.NOT_APPLICABLE, absent.reason,
@@ -319,7 +332,12 @@ def _judged_trend(curve: SeverityCurve, check: Check, p: float | None) -> Check:
         lacking = []
         if levels < LEAST_LEVELS:
             lacking.append("Score three severities, the original among them.")
-        if items < 2:
+        if items < 2 and curve.alike:
+            lacking.append(
+                f"Use longer texts, or severities further apart: two or more texts need {levels} "
+                "that differ."
+            )
+        elif items < 2:
             lacking.append(
                 f"Use texts that {curve.perturbation} can change: two or more need a score at "
                 "every severity."
@@ -337,5 +355,5 @@ def _judged_trend(curve: SeverityCurve, check: Check, p: float | None) -> Check:
     elif page_trend(falling)[1] < ALPHA:
         result = Result.FAILS
         action = _REWARDS[curve.expectation].format(curve.perturbation)
-    reason = f"{span(check.estimate)}; p {short(p)} after Holm"
+    reason = f"{span(check.estimate)}; p {short(p)} after Holm{curve.without}"
     return replace(check, result=result, reason=reason, action=action, p_adjusted=p)

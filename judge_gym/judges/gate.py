@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from judge_gym.calibration.checks import Check, Result
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError, OutageError
-from judge_gym.judges.base import NOT_IDENTITY, Judge
+from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.judging import Asked, judge_asked, results_of
 from judge_gym.judges.certifying.checking import CertificateError, ValidCertificate
 from judge_gym.judges.gate_checks import (
@@ -39,6 +39,7 @@ from judge_gym.judges.judging import (
     complete,
     judgements_made,
 )
+from judge_gym.judges.namesakes import OtherJudge, other_judge
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.model_names import Answered
 from judge_gym.records.items import Item
@@ -51,17 +52,6 @@ from judge_gym.store.rechecks import Recheck, rechecks, save_recheck
 from judge_gym.store.served import configurations_kept, newest_configuration
 
 _DECIDED = (Result.PASSES, Result.FAILS)
-
-
-@dataclass(frozen=True)
-class OtherJudge:
-    """A judge of the same name that judged these texts before, by another identity."""
-
-    key: str
-    day: date
-    """When it judged them last, in UTC."""
-    changed: tuple[str, ...]
-    """The fields of the judge file that differ; none where only the prompt's template does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +166,9 @@ class GateRun:
         self.loaded.certified()
         asked = asked_first(self.loaded)
         self._before = _stored_of(session, asked)
-        self._other = _other(session, self.loaded)
+        judge = self.loaded.judge
+        found = namesakes(session, judge.record, self.loaded.texts)
+        self._other = other_judge(judge, found)
         return asked
 
     def begin_again(self, session: Session) -> Asked | None:
@@ -364,24 +356,6 @@ def _found(
         said += f" Compared from the answers on that {kept.person} kept on {kept.day}."
     report = _report(loaded, checks, new, again, by, said, certified)
     return replace(report, recheck=recheck, moved=moved)
-
-
-def _other(session: Session, loaded: LoadedGate) -> OtherJudge | None:
-    """Return the judge of this name that judged these texts last so far, if it is another.
-
-    Judges that take turns at texts that become more are said once: when a judge is new, and when
-    it judges for the first time since another one was.
-    """
-    judge = loaded.judge
-    found = namesakes(session, judge.record, loaded.texts)
-    if not found or found[0].key == judge.key:
-        return None
-    other = found[0]
-    if any(one.key == judge.key and one.last > other.first for one in found):
-        return None
-    fields = [name for name in {**judge.config, **other.config} if name not in NOT_IDENTITY]
-    changed = tuple(name for name in fields if judge.config.get(name) != other.config.get(name))
-    return OtherJudge(other.key, other.last.astimezone(UTC).date(), changed)
 
 
 def _report(

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import Engine
@@ -93,6 +93,8 @@ class UnknownOutcomes:
     """The most that they can have cost, without the unpriced ones."""
     unpriced: int
     """Calls of models without a known price."""
+    open_costs: int = field(default=0, compare=False)
+    """Calls that no other sending has followed and that may have cost something."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class Status:
     @property
     def unknown_costs(self) -> int:
         """Requests of unknown cost: the cost so far is a lower bound where there are some."""
-        return self.spent.unpriced + self.left_open
+        return self.spent.unpriced + self.unknown.open_costs
 
     @property
     def finished(self) -> bool:
@@ -366,15 +368,16 @@ def _unknown(calls: Sequence[SentCall]) -> UnknownOutcomes:
     if not calls:
         return UnknownOutcomes(0, 0, 0.0, 0)
     providers = load_providers(settings().providers_file)
-    cost, unpriced = 0.0, 0
+    cost, unpriced, open_costs = 0.0, 0, 0
     for call in calls:
         known = call.model.partition("/")[0] in providers.by_name
         price = price_of(providers, call.model) if known else None
-        if price is None:
-            unpriced += 1
-            continue
-        cost += price.cost_usd(call.characters / 4, call.output_limit)
-    return UnknownOutcomes(len(calls), sum(call.again for call in calls), cost, unpriced)
+        at_most = price and price.cost_usd(call.characters / 4, call.output_limit)
+        unpriced += at_most is None
+        cost += at_most or 0.0
+        open_costs += at_most != 0 and not call.again
+    again = sum(call.again for call in calls)
+    return UnknownOutcomes(len(calls), again, cost, unpriced, open_costs)
 
 
 def _state(state: str, *, at_work: bool, waits: bool) -> str:

@@ -117,7 +117,7 @@ def _no_gain(report: AlignmentReport) -> str:
                                    for one in report.tried)  # fmt: skip
     return (
         f"No candidate agrees with people more than {judge} on development ({why}). Keep {judge}. "
-        "The test set stays sealed."
+        f"The test set {unopened(report)}."
     )
 
 
@@ -126,7 +126,8 @@ def _too_few(report: AlignmentReport) -> str:
     named = ", ".join(f"{part} has {parts.count(part)}" for part in too_few(report.loaded))
     return (
         f"Too few labels: {named}. Development and test need {LEAST_LABELS} each, training 1. "
-        "Label more texts, drawn at random. No call was made, and the test set stays sealed."
+        "Label more texts, drawn at random. No call was made, and the test set "
+        f"{unopened(report)}."
     )
 
 
@@ -190,11 +191,23 @@ def again(report: AlignmentReport) -> str:
     )
 
 
+def unopened(report: AlignmentReport) -> str:
+    """Return what the test set is that an alignment did not look at, as what follows its name."""
+    sealed = report.sealed
+    if report.outcome is AlignmentOutcome.USED_UP:
+        return "is used up"
+    if not sealed or not sealed.looks:
+        return "stays sealed"
+    seen = sealed.texts - sealed.fresh
+    return f"is not opened: {seen} of its {counted(sealed.texts, 'text')} were looked at before"
+
+
 def seal(report: AlignmentReport) -> str:
-    """Return when the test set was opened and for whom, or that it is sealed."""
+    """Return when the test set was opened and for whom, or why it was not."""
     parts = report.loaded.parts
     if report.look is None:
-        return f"Test set: {counted(parts.count(LabelUse.TEST), 'labelled text')}, sealed."
+        texts = counted(parts.count(LabelUse.TEST), "labelled text")
+        return f"The test set of {texts} {unopened(report)}."
     look = report.look
     spared = (
         f" {counted(look.spared, 'text')} of the test part left out, as looked at before."

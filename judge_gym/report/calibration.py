@@ -14,6 +14,7 @@ from judge_gym.formats import dollars, percent, plain, short
 from judge_gym.judges.calibrating.assessing import Assessment, SurprisingScore
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
 from judge_gym.judges.calibrating.texts import Texts
+from judge_gym.records.items import Item
 from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import LONGEST_SHOWN, csv_of, figures_of, unwritable
 from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of, verdicts_value
@@ -455,23 +456,38 @@ def change_table(findings: CalibrationFindings) -> Table:
 
 
 def planned_changes(design: CalibrationDesign, texts: Texts) -> Table:
-    """Return the changes of a design, with how many texts each is expected to make."""
-    texts_to_judge = counted(len(texts.items), "text")
-    return plain_table(
+    """Return the changes of a design, with how many texts each is expected to make.
+
+    A text that another row above makes, too, is judged once and counts there.
+    """
+    all_texts = counted(len(texts.items), "text")
+    title = (
         f"Calibration {design.name}: {counted(len(texts.originals), 'text')}; with their changes "
-        f"{texts_to_judge}, {counted(design.repeats, 'time')} each",
-        ("change", "made by", "expected", "severities", "texts to judge", "not applicable"),
-        [
-            (
-                change.name,
-                design.made_by(change) or "rules",
-                design.expectation(change),
-                ", ".join(plain(severity) for severity in design.severities_of(change)),
-                sum(len(texts.changed[change.name, s]) for s in design.severities_of(change)),
-                texts.not_applicable[change.name],
-            )
-            for change in design.chosen
-        ],
+        f"{all_texts}, {counted(design.repeats, 'time')} each"
+    )
+    seen: set[str] = set()
+
+    def counts(items: Sequence[Item]) -> tuple[int, int]:
+        new = {item.key for item in items} - seen
+        seen.update(new)
+        return len(new), len(items) - len(new)
+
+    originals = counts(texts.originals)
+    rows: list[tuple[object, ...]] = [("none", "", "", "", *originals, "")]
+    parts = [originals]
+    for change in design.chosen:
+        severities = design.severities_of(change)
+        made = [text.item for one in severities for text in texts.changed[change.name, one]]
+        parts.append(counts(made))
+        by, expected = design.made_by(change) or "rules", design.expectation(change)
+        levels = ", ".join(map(plain, severities))
+        rows.append(
+            (change.name, by, expected, levels, *parts[-1], texts.not_applicable[change.name])
+        )
+    rows.append(("all", "", "", "", *map(sum, zip(*parts, strict=True)), ""))
+    columns = ("change", "made by", "expected", "severities")
+    return plain_table(
+        title, (*columns, "texts to judge", "same as another", "not applicable"), rows
     )
 
 

@@ -54,28 +54,13 @@ def _report_json(report: GateReport) -> dict[str, Any]:
         "labels": report.labels,
         "answers": report.answers,
         "caution": report.caution,
-        "other_judge": asdict(report.other) | {"day": str(report.other.day)}
-        if report.other
-        else None,
+        "other_judge": report.other.value if report.other else None,
         "new_judgements": report.new_judgements,
         "simulated": report.simulated,
         "checks": [check_values(check) for check in report.checks],
         "moved": len(report.moved),
         "moved_most": [asdict(text) for text in report.moved[:MOST_MOVED]],
     }
-
-
-def other_judge(report: GateReport) -> str:
-    """Return that another judge of this name judged the texts last, and what differs; "" if not."""
-    other = report.other
-    if other is None:
-        return ""
-    differs = f"in {', '.join(other.changed)}" if other.changed else "in the template of its prompt"
-    return (
-        f"Another judge than the last one of this name, which judged these texts on {other.day}: "
-        f"it differs {differs}. Scores of the two are not compared: drift counts from this judge's "
-        "own first answers."
-    )
 
 
 def _stopped_json(stopped: Stopped) -> dict[str, Any]:
@@ -220,8 +205,8 @@ def _lines(report: GateReport) -> Iterator[str]:
     texts = counted(report.texts, "text")
     judged = f"{texts}, {counted(report.new_judgements, 'new judgement')}."
     yield f"{judged} {report.answers}".strip()
-    if other := other_judge(report):
-        yield other
+    if report.other:
+        yield report.other.sentence
     if note := report.answered.note():
         yield f"Note: {note}."
     if report.caution:

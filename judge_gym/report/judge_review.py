@@ -8,7 +8,7 @@ from typing import Any
 from judge_gym.calibration.checks import Result, span
 from judge_gym.calibration.comparisons import FIGURE_NAMES
 from judge_gym.calibration.verdict import CalibrationVerdict
-from judge_gym.counting import counted
+from judge_gym.counting import counted, first_of
 from judge_gym.errors import StoreError
 from judge_gym.formats import ABSENT
 from judge_gym.metrics.estimate import estimate_from
@@ -39,7 +39,7 @@ def review_report(
     page = StudyPage(
         stem=f"judge_review_{day.isoformat()}",
         title=f"Judge review of {day.isoformat()}",
-        found=" ".join(f"{row.figures['judge']}: {row.recommendation}." for row in in_use),
+        found=" ".join(f"{row.figures['judge']}: {_headline(row)}." for row in in_use),
         tables=[
             _overview(own, of_one=True),
             *([_in_use(in_use)] if len(in_use) > 1 else []),
@@ -58,11 +58,22 @@ def review_report(
     return StudyReport(own, page, value, results=list(map(_result_of, own)))
 
 
+def _headline(row: ReviewRow) -> str:
+    """Return what is recommended of a judge in use, no stronger than its verdict and checks are."""
+    verdict, checks = row.figures.get("verdict"), row.figures["checks"]
+    weaker = verdict not in (None, CalibrationVerdict.USE.words, row.recommendation)
+    said = f"{row.recommendation}, {verdict}" if weaker else row.recommendation
+    still_open = [one["name"] for one in checks if one["result"] == Result.CANNOT_TELL]
+    names = list(dict.fromkeys(still_open))
+    return f"{said}; open: {first_of(names)}" if names else said
+
+
 def _result_of(row: ReviewRow) -> Result:
     """Return what a review's finding is to an exit code."""
     if row.recommendation == RECONSIDER:
         return Result.FAILS
-    return Result.CANNOT_TELL if any(_open(row)) else Result.PASSES
+    untold = row.recommendation == Result.CANNOT_TELL and not row.is_alternative
+    return Result.CANNOT_TELL if untold else Result.PASSES
 
 
 def _open(row: ReviewRow) -> Iterator[str]:
@@ -133,7 +144,7 @@ def _overview(rows: Sequence[ReviewRow], *, of_one: bool = False) -> Table:
     return Table(
         "Judges in use, and their alternatives",
         "Reconsider: an interval shows that the judge has changed, or that an alternative is "
-        "better or cheaper. Keep: none does.",
+        "better or cheaper. Cannot tell: the data do not decide. Keep: neither.",
         shown,
         tuple(
             Row(of_row[: len(shown)], link=f"#judge-{place}")

@@ -141,14 +141,25 @@ def paid_usd() -> sa.ColumnElement[Decimal | None]:
     )
 
 
-UNPRICED = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
-"""The condition that an answer is of unknown cost."""
+UNPRICED = sa.and_(
+    t.Call.status == "succeeded", t.Call.cost_usd.is_(None), t.Call.at_most_usd.is_distinct_from(0)
+)
+"""The condition that an answer is of unknown cost: it has no price, and may have cost something."""
 
 
 def unknown_costs() -> sa.ColumnElement[int]:
-    """Return how many requests of a call are of unknown cost: its answer, and attempts before."""
-    attempts = _sum_of_errors(lambda error: sa.cast(error.op("?")(AT_MOST), sa.Integer))
+    """Return how many requests of a call are of unknown cost: its answer, and attempts before.
+
+    One that has cost at most 0, as of the simulator's or a free model, is not.
+    """
+    attempts = _sum_of_errors(lambda error: sa.cast(_is_unpriced(error), sa.Integer))
     return attempts + sa.cast(UNPRICED, sa.Integer)
+
+
+def _is_unpriced(error: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """Return whether the attempt of an error may have been billed, more than 0 or without bound."""
+    bound = sa.cast(error.op("->>")(AT_MOST), sa.Numeric)
+    return sa.and_(error.op("?")(AT_MOST), bound.is_distinct_from(0))
 
 
 def lost_requests() -> sa.ColumnElement[int]:
@@ -156,7 +167,7 @@ def lost_requests() -> sa.ColumnElement[int]:
 
     def is_lost(error: sa.ColumnElement[Any]) -> sa.ColumnElement[int]:
         of_run = error.op("->>")("kind") == UNKNOWN_OUTCOME
-        return sa.cast(sa.and_(error.op("?")(AT_MOST), of_run), sa.Integer)
+        return sa.cast(sa.and_(_is_unpriced(error), of_run), sa.Integer)
 
     return _sum_of_errors(is_lost)
 

@@ -107,12 +107,15 @@ def judged_on(session: Session, judge: JudgeRecord, items: Sequence[Item], repea
 
 @dataclass(frozen=True)
 class Namesake:
-    """A stored judge, by its key, and when it judged some texts first and last."""
+    """A stored judge, by its key, and when it judged some texts first and last.
+
+    Of reviews, these are the days that they stand for.
+    """
 
     key: str
     config: Mapping[str, Any]
-    first: datetime
-    last: datetime
+    first: datetime | date
+    last: datetime | date
 
 
 def namesakes(session: Session, judge: JudgeRecord, items: Sequence[Item]) -> list[Namesake]:
@@ -128,6 +131,28 @@ def namesakes(session: Session, judge: JudgeRecord, items: Sequence[Item]) -> li
         .where((t.Judge.name == judge.name) | (t.Judge.key == judge.key))
         .where(t.JudgeResult.review_day == "")
         .where(among(t.JudgeItem.key, (item.key for item in items)))
+        .group_by(t.Judge.id)
+        .order_by(last.desc(), t.Judge.id.desc())
+    )
+    return [Namesake(*row) for row in rows]
+
+
+def reviewed_namesakes(
+    session: Session, review: str, judge: JudgeRecord, corpus: str, before: date
+) -> list[Namesake]:
+    """Return this judge and those of its name that a review had in use on a corpus before a day.
+
+    The one that was reviewed last comes first.
+    """
+    day = t.JudgeReview.reviewed_on
+    first, last = sa.func.min(day), sa.func.max(day)
+    # A judge may have had another name when it was first used, as an alternative has.
+    named = sa.func.coalesce(t.JudgeReview.figures["name"].astext, t.Judge.name)
+    rows = session.execute(
+        sa.select(t.Judge.key, t.Judge.config, first, last)
+        .join(t.JudgeReview, t.JudgeReview.judge_id == t.Judge.id)
+        .where(sa.or_(t.Judge.key == judge.key, named == judge.name))
+        .where(*_of_reviews(review, corpus, before))
         .group_by(t.Judge.id)
         .order_by(last.desc(), t.Judge.id.desc())
     )
@@ -364,7 +389,7 @@ def check_values(check: Check) -> dict[str, Any]:
 
 
 KEEP, RECONSIDER = "keep", "reconsider"
-"""What a review recommends of a judge."""
+"""What a review recommends of a judge, where it is not `Result.CANNOT_TELL`."""
 
 
 @dataclass(frozen=True)
@@ -408,7 +433,7 @@ def earlier_reviews(
     """
     day = t.JudgeReview.reviewed_on
     chosen = sa.select(day, t.JudgeReview.figures).where(
-        *_of_reviews(review, judge_id, corpus, before, since)
+        t.JudgeReview.judge_id == judge_id, *_of_reviews(review, corpus, before, since)
     )
     ends = (session.execute(chosen.order_by(end).limit(1)).all() for end in (day.desc(), day.asc()))
     return {row.reviewed_on: row.figures for rows in ends for row in rows}
@@ -427,7 +452,7 @@ def review_days(
     Of the reviews that `earlier_reviews` counts.
     """
     day = t.JudgeReview.reviewed_on
-    which = _of_reviews(review, judge_id, corpus, before, since)
+    which = t.JudgeReview.judge_id == judge_id, *_of_reviews(review, corpus, before, since)
     return list(session.scalars(sa.select(day).where(*which).order_by(day)))
 
 
@@ -441,19 +466,18 @@ def review_figures(
 ) -> list[dict[str, Any]]:
     """Return the figures of all reviews from `since` to `before`, oldest first."""
     row = t.JudgeReview
-    which = _of_reviews(review, judge_id, corpus, before, since)
+    which = row.judge_id == judge_id, *_of_reviews(review, corpus, before, since)
     return list(session.scalars(sa.select(row.figures).where(*which).order_by(row.reviewed_on)))
 
 
 def _of_reviews(
-    review: str, judge_id: int, corpus: str, before: date, since: date
+    review: str, corpus: str, before: date, since: date = date.min
 ) -> list[sa.ColumnElement[bool]]:
-    """Return which rows are of a judge in use, by a review of this name on these texts."""
+    """Return which rows are of judges in use, by a review of this name on these texts."""
     row = t.JudgeReview
     return [
         row.review == review,
         row.corpus == corpus,
-        row.judge_id == judge_id,
         row.alternative_id.is_(None),
         row.reviewed_on < before,
         row.reviewed_on >= since,

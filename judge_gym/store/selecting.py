@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.names import SCORING, SWAP
 from judge_gym.errors import StoreError, did_you_mean
 from judge_gym.store import tables as t
+from judge_gym.store.calls import UNPRICED
 from judge_gym.store.experiments import database_of, experiment_tag
 from judge_gym.store.spending import shared_calls, spending_scope
 from judge_gym.store.units import JUDGEMENT, OTHER, in_sweep
@@ -170,13 +171,12 @@ def ledger_lines(session: Session, condition: sa.ColumnElement[bool]) -> list[Le
     """Count the calls that fit `condition` by workflow, status and class of failure."""
     kind = sa.case((t.Call.status == "failed", last_error()), else_="")
     keys = (t.Call.workflow, t.Call.status, kind)
-    answered = t.Call.status == "succeeded"
     rows = session.execute(
         sa.select(
             *keys,
             sa.func.count(),
             sa.func.coalesce(sa.func.sum(t.Call.cost_usd), 0),
-            sa.func.count().filter(answered, t.Call.cost_usd.is_(None)),
+            sa.func.count().filter(UNPRICED),
         )
         .where(condition)
         .group_by(*keys)

@@ -1,7 +1,7 @@
 """What a sweep has used so far, summed over the ledger; budgets are checked elsewhere."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -13,7 +13,6 @@ from judge_gym.counting import cost_in_words
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import SwapPlan
 from judge_gym.design.strategies.view import VIEWS
-from judge_gym.model_names import is_simulated_model
 from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
 from judge_gym.store.calls import (
@@ -392,12 +391,7 @@ def call_sums(
         .group_by(of.workflow, of.agent, of.model)
         .order_by(of.workflow, of.agent, of.model)
     )
-    return [_priced(CallSums(*row)) for row in session.execute(sums)]
-
-
-def _priced(sums: CallSums) -> CallSums:
-    """Return the sums; of a simulated model no cost is unknown, whatever became of its answers."""
-    return replace(sums, unpriced=0, lost=0) if is_simulated_model(sums.model) else sums
+    return [CallSums(*row) for row in session.execute(sums)]
 
 
 def _rubric_keys(experiments: Collection[Experiment], *, sham: bool) -> set[str]:

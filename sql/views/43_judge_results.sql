@@ -61,12 +61,17 @@ CROSS JOIN LATERAL (
             -- An answer that was not kept was paid for too; its cost is its error's.
             CASE WHEN l.cost_usd IS NOT NULL OR e.usd IS NOT NULL
                 THEN coalesce(l.cost_usd, 0) + coalesce(e.usd, 0) END AS paid_usd,
-            e.unanswered + (l.status = 'succeeded' AND l.cost_usd IS NULL)::int AS unknown
+            e.unanswered + (
+                l.status = 'succeeded' AND l.cost_usd IS NULL AND l.at_most_usd IS DISTINCT FROM 0
+            )::int AS unknown
         FROM llm_calls AS l
         CROSS JOIN LATERAL (
             SELECT
                 sum((error ->> 'cost_usd')::numeric) AS usd,
-                count(*) FILTER (WHERE error ? 'at_most_usd') AS unanswered
+                count(*) FILTER (
+                    WHERE error ? 'at_most_usd'
+                    AND (error ->> 'at_most_usd')::numeric IS DISTINCT FROM 0
+                ) AS unanswered
             FROM jsonb_array_elements(l.errors) AS error
         ) AS e
         WHERE l.id = ANY (r.call_ids)
@@ -109,7 +114,7 @@ COMMENT ON COLUMN analysis.judge_results.prompts IS 'The prompts of its calls in
 COMMENT ON COLUMN analysis.judge_results.answers IS 'The answers to these prompts, verbatim; data, never instructions.';
 COMMENT ON COLUMN analysis.judge_results.calls IS 'Its LLM calls in the ledger; 0 for a custom judge.';
 COMMENT ON COLUMN analysis.judge_results.cost_usd IS 'Known price in US dollars, discarded answers included, without requests in unpriced; NULL where none is known, as of a custom judge.';
-COMMENT ON COLUMN analysis.judge_results.unpriced IS 'Requests of unknown cost: answers without a price or token counts, and requests that may have been billed.';
+COMMENT ON COLUMN analysis.judge_results.unpriced IS 'Requests of unknown cost: answers without a price or token counts, and requests that may have been billed; not those that cost at most 0.';
 COMMENT ON COLUMN analysis.judge_results.served_models IS 'The models that answered by their provider''s own word; NULL where it names none.';
 COMMENT ON COLUMN analysis.judge_results.duration_s IS 'Seconds its answers took, summed; NULL when one came from the cache.';
 COMMENT ON COLUMN analysis.judge_results.created_at IS 'When it was stored.';

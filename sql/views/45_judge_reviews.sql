@@ -38,7 +38,7 @@ COMMENT ON COLUMN analysis.judge_reviews.alternative IS 'Name of the alternative
 COMMENT ON COLUMN analysis.judge_reviews.alternative_model IS 'The model, function or address that answers for the alternative; NULL without one.';
 COMMENT ON COLUMN analysis.judge_reviews.corpus IS 'Digest of the file of the texts.';
 COMMENT ON COLUMN analysis.judge_reviews.decision IS 'The past decision, from the review file.';
-COMMENT ON COLUMN analysis.judge_reviews.recommendation IS 'keep or reconsider; a person decides.';
+COMMENT ON COLUMN analysis.judge_reviews.recommendation IS 'keep, reconsider or cannot tell; a person decides.';
 COMMENT ON COLUMN analysis.judge_reviews.reason IS 'Why, as a sentence; it begins with cannot tell where more items are needed.';
 COMMENT ON COLUMN analysis.judge_reviews.figures IS 'JSON: names, day of the last review (since), checks with figures and intervals, further figures, judgements by status, US dollars a judgement.';
 COMMENT ON COLUMN analysis.judge_reviews.created_at IS 'When it was stored.';

@@ -53,7 +53,9 @@ SELECT
     sum(prompt_tokens) AS prompt_tokens,
     sum(completion_tokens) AS completion_tokens,
     sum(coalesce(cost_usd, 0) + discarded_usd) AS cost_usd,
-    (count(*) FILTER (WHERE status = 'succeeded' AND cost_usd IS NULL) + sum(unanswered))::bigint AS unpriced
+    (count(*) FILTER (
+        WHERE status = 'succeeded' AND cost_usd IS NULL AND at_most_usd IS DISTINCT FROM 0
+    ) + sum(unanswered))::bigint AS unpriced
 FROM (
     SELECT
         calls.*,
@@ -62,7 +64,8 @@ FROM (
             SELECT count(*) FROM jsonb_array_elements(errors) AS error WHERE error ? 'answer'
         ) END AS discarded,
         CASE WHEN errors = '[]' THEN 0 ELSE (
-            SELECT count(*) FROM jsonb_array_elements(errors) AS error WHERE error ? 'at_most_usd'
+            SELECT count(*) FROM jsonb_array_elements(errors) AS error
+            WHERE error ? 'at_most_usd' AND (error ->> 'at_most_usd')::numeric IS DISTINCT FROM 0
         ) END AS unanswered,
         CASE WHEN errors = '[]' THEN 0 ELSE coalesce((
             SELECT sum((error ->> 'cost_usd')::numeric)
@@ -72,7 +75,7 @@ FROM (
         SELECT
             w.name AS sweep, c.workflow, c.agent, c.provider, c.model, c.route, c.created_at,
             c.simulated, c.attempts, c.status, c.prompt_tokens, c.completion_tokens, c.cost_usd,
-            c.errors
+            c.at_most_usd, c.errors
         FROM sweeps AS w
         JOIN owned AS b ON b.sweep_id = w.id
         JOIN llm_calls AS c ON c.experiment_id = b.experiment_id
@@ -80,7 +83,7 @@ FROM (
         SELECT
             w.name, c.workflow, c.agent, c.provider, c.model, c.route, c.created_at,
             c.simulated, c.attempts, c.status, c.prompt_tokens, c.completion_tokens, c.cost_usd,
-            c.errors
+            c.at_most_usd, c.errors
         FROM sweeps AS w
         JOIN rubrics_applied AS r ON r.sweep_id = w.id
         JOIN llm_calls AS c ON c.experiment_id IS NULL AND split_part(c.key, '/', 2) = r.key
@@ -88,7 +91,7 @@ FROM (
         SELECT
             w.name, c.workflow, c.agent, c.provider, c.model, c.route, c.created_at,
             c.simulated, c.attempts, c.status, c.prompt_tokens, c.completion_tokens, c.cost_usd,
-            c.errors
+            c.at_most_usd, c.errors
         FROM sweeps AS w
         JOIN (SELECT DISTINCT sweep_id, key FROM views_read) AS v ON v.sweep_id = w.id
         JOIN llm_calls AS c ON c.experiment_id IS NULL AND split_part(c.key, '/', 2) = v.key
@@ -123,4 +126,4 @@ COMMENT ON COLUMN analysis.spending.failed IS 'Failed calls.';
 COMMENT ON COLUMN analysis.spending.prompt_tokens IS 'Tokens of the prompts; NULL when none were reported.';
 COMMENT ON COLUMN analysis.spending.completion_tokens IS 'Tokens of the answers; NULL when none were reported.';
 COMMENT ON COLUMN analysis.spending.cost_usd IS 'Known price in US dollars, discarded answers included, without calls in unpriced.';
-COMMENT ON COLUMN analysis.spending.unpriced IS 'Requests of unknown cost: answers without a price or token counts, and requests that may have been billed.';
+COMMENT ON COLUMN analysis.spending.unpriced IS 'Requests of unknown cost: answers without a price or token counts, and requests that may have been billed; not those that cost at most 0.';

@@ -258,6 +258,8 @@ def test_texts_that_were_looked_at_are_used_up(database: str, tmp_path: Path) ->
     # The test part is the same, but another candidate is chosen.
     assert refused.outcome is AlignmentOutcome.USED_UP
     assert "used up" in sentence(refused)
+    assert "used up" in seal(refused)
+    assert "sealed" not in seal(refused)
     # By what, and when: all texts of the test at the one look of the first alignment.
     assert first.look is not None
     used = f"{len(first.look.items)} texts by {first.loaded.design.name} at "
@@ -279,6 +281,15 @@ def test_texts_that_were_looked_at_are_used_up(database: str, tmp_path: Path) ->
     assert again.look.earlier == (first.look.at,)
     (same,), (more,) = aligned(database, step, other)
     assert (same.outcome, more) == (AlignmentOutcome.LOOKED_AT, 0)
+    # Neither is a set sealed that others looked at, where no candidate is good enough to be tested.
+    third = tmp_path / "third.yaml"
+    third.write_text(file.read_text().replace("examples: 4", "examples: 3"))
+    (unshown,), _ = aligned(database, answering(lambda *_: "good"), third)
+    assert unshown.outcome is AlignmentOutcome.NO_GAIN
+    seen = f"{len(first.look.items)} of its {len(first.look.items)} texts"
+    for said in (sentence(unshown), seal(unshown)):
+        assert seen in said
+        assert "sealed" not in said
 
     # New labels move no text, and make a fresh test set.
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, items(0, 240))))

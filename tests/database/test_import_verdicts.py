@@ -664,9 +664,7 @@ def test_systems_without_known_answers_have_a_page_that_says_why_they_are_not_ra
     key = "item: {key: pair, category: kind, truth: better}\ntruths: {A: 1, B: 3}\n"
     assert key in MAPPING
     mapping = MAPPING.replace(key, "item: {key: pair, system: one, second_system: other}\n")
-    place.bring(
-        mapping, "pair,one,other,judge,AB,BA\np1,m,n,x,A,B\np2,m,o,x,A,A\np3,n,o,y,B,A\n"
-    )
+    place.bring(mapping, "pair,one,other,judge,AB,BA\np1,m,n,x,A,B\np2,m,o,x,A,A\np3,n,o,y,B,A\n")
     run_id = analysis.analyse(place.engine, "pairs")
     with Session(place.engine) as session:
         page = render_page(read_report(session, run_id))

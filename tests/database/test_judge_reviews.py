@@ -115,6 +115,42 @@ def test_people_who_label_the_texts_otherwise_have_moved(
     assert of_people["change"]["lower"] <= 0 <= of_people["change"]["upper"]  # as many up as down
 
 
+def test_a_review_says_that_its_judge_is_another_than_the_last_of_this_name(
+    database: str, file: Path
+) -> None:
+    """The judge file has another version on the second day, and the first one's on the fifth.
+
+    That other version was an alternative on the first day, and had another name then.
+    """
+    judge = (file.parent / "mine.yaml").read_text()
+    compared = REVIEW.replace("chosen.}", "chosen., alternatives: [{change: {version: '2'}}]}")
+
+    async def work() -> list[ReviewRow]:
+        found = []
+        async with runtime_at(database, "", data_dir=file.parent) as runtime:
+            file.write_text(
+                f"{REVIEW.rstrip()[:-1]}, alternatives: [{{change: {{version: '2'}}}}]}}"
+            )
+            for night, version in enumerate("12221"):
+                file.write_text(REVIEW if night else compared)
+                (file.parent / "mine.yaml").write_text(f"{judge}version: '{version}'\n")
+                review, day = load_review(file), FIRST_DAY + timedelta(days=night)
+                await judged(runtime, review, day)
+                found.append(store_findings(runtime, review, day)[0])
+        return found
+
+    found = run(work())
+    first, second, third, _, fifth = (row.figures["other_judge"] for row in found)
+    assert first is third is None
+    assert (second["day"], second["changed"]) == (str(FIRST_DAY), ["version"])
+    assert "no earlier review" in found[0].reason
+    assert "no earlier review" not in found[1].reason
+    assert f"on {FIRST_DAY}: it differs in version" in found[1].reason
+    # Its own answers of the first day are what the first judge is compared with, again.
+    assert (fifth["day"], found[4].figures["since"]) == ("2026-01-04", str(FIRST_DAY))
+    assert "it differs in version" in found[4].reason
+
+
 def test_a_move_long_ago_is_not_forgotten_and_every_review_counts(
     database: str, file: Path
 ) -> None:
@@ -172,7 +208,7 @@ def test_a_person_who_keeps_a_judge_closes_its_move_and_later_looks_count_from_t
     kept = {"day": (FIRST_DAY + timedelta(days=5)).isoformat(), "person": "Ada"}
     assert [one["moved"]["kept"] for one in found[6:]] == [kept] * 5
     assert shown[6:9] == ["cannot tell", "nobody", "nobody"]
-    assert [one["recommendation"] for one in found[6:9]] == ["keep"] * 3
+    assert "reconsider" not in {one["recommendation"] for one in found[6:9]}
     assert shown[10] == "judge"
     assert found[10]["recommendation"] == "reconsider"
 
@@ -239,7 +275,7 @@ def test_fresh_items_that_are_judged_otherwise_are_of_systems_that_moved(
     if who != "judge":  # what a judge that moved says of fresh items is no evidence on systems
         apart = {name for name, one in by_system.items() if not one["lower"] <= 0 <= one["upper"]}
         assert apart == shown
-        assert last["recommendation"] == "keep"
+        assert last["recommendation"] != "reconsider"
     assert ("The systems moved" in last["reason"]) == (who == "systems")
     assert ("By system: new -" in last["text"]) == (who == "systems")
     assert ("systems (" in last["text"]) == (who == "systems")

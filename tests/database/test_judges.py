@@ -319,9 +319,10 @@ THOUGHT = answers("", choices=[{"index": 0, "finish_reason": "length",
         ([GOOD], None, None, 1),
         ([answers(GOOD_TEXT, usage=None)], PRICE, None, 1),
         ([THOUGHT], None, None, 1),
+        ([answers(GOOD_TEXT, usage=None)], Price(prompt=0, completion=0), 0, 0),
     ],
     ids=["kept", "limit-used-up", "empty-first", "unreadable-first", "refused", "no-price",
-         "no-counts", "limit-used-up-without-price"],
+         "no-counts", "limit-used-up-without-price", "free-without-counts"],
 )  # fmt: skip
 def test_the_view_has_what_all_answers_of_a_judgement_cost(
     database: str, script: Sequence[Step], price: Price | None, cost: float | None, unpriced: int

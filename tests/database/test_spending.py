@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
@@ -243,6 +244,31 @@ def test_a_discarded_first_answer_is_paid_for(
             assert [usd for _, _, usd in sent_since(session, datetime.min.replace(tzinfo=UTC))] == [
                 cost
             ]
+
+    stored(database, tmp_path, work)
+
+
+@pytest.mark.parametrize(("bound", "unknown"), [(0.0, 0), (0.5, 1), (None, 1)])
+def test_requests_that_cost_at_most_nothing_are_of_known_cost(
+    database: str, tmp_path: Path, bound: float | None, unknown: int
+) -> None:
+    """The run of one ended before its answer, and the answer of another has no cost."""
+
+    async def work(study: Study, one: Any, _: Any) -> None:
+        (mine,) = study.ids([one.name])
+        ledger = Ledger(study.runtime.engine)
+        (lost,) = await ledger.open([a_call("score/1", experiment_id=mine)], "real")
+        await ledger.write(Sent(lost.id, now(), Request({"max_tokens": 50}), bound))
+        await ended(study, "score/1", an_answer(cost_usd=0.0), experiment_id=mine)
+        uncounted = an_answer(cost_usd=None, at_most_usd=bound)
+        await ended(study, "score/2", uncounted, experiment_id=mine)
+        with study.runtime.session() as session:
+            costs = list(call_costs(session, study.all(sa.select(t.Call.id))).values())
+            [sums] = call_sums(session, experiments_of_sweep(session, "mine"))
+            viewed = session.scalar(sa.text("SELECT unpriced FROM analysis.spending"))
+        assert np.isnan(costs).all() == bool(unknown)
+        assert used(study).unpriced == sums.unpriced == viewed == 2 * unknown
+        assert sums.lost == unknown
 
     stored(database, tmp_path, work)
 

@@ -97,7 +97,7 @@ def test_drift_is_found_where_it_is_and_each_day_is_asked_once(file: Path, datab
     assert first.name == "judge_review_2026-01-11.html"
     assert asked(file) == 2 * ITEMS
     mine, generous = rows(database, "2026-01-11")
-    assert mine[:3] == ("mine", None, "keep")
+    assert mine[:3] == ("mine", None, "cannot tell")
     assert mine[3].startswith("It has no earlier review")
     assert generous[1:4] == (
         "generous", "keep", "It does not judge alike, and is not shown to be better."
@@ -115,10 +115,10 @@ def test_drift_is_found_where_it_is_and_each_day_is_asked_once(file: Path, datab
     reviewed(file, "2026-01-11T18:00:00+00:00")
     assert asked(file) == 4 * ITEMS
     still = rows(database, "2026-01-12")[0]
-    assert still[2] == "keep"
+    assert still[2] == "cannot tell"
     # 12 texts that did not move are too few to show that the mean did not.
     assert still[3].startswith("cannot tell: 0 points")
-    assert "about 72 would show it, you have 12." in still[3]
+    assert "about 86 would show it, you have 12." in still[3]
 
     # The grader is another from now on, behind the same configuration.
     (file.parent / "shift").write_text("12")

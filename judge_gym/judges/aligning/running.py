@@ -58,7 +58,7 @@ class AlignmentOutcome(StrEnum):
     UNREADABLE = "unreadable"
     """The candidate scores too few texts of the test set."""
     NO_GAIN = "no gain on development"
-    """No candidate does better on development: the test set stays sealed."""
+    """No candidate does better on development: the test set is not opened."""
     TOO_FEW = "too few labels"
     """A part has too few labels: nothing was judged."""
     USED_UP = "used up"
@@ -115,7 +115,7 @@ class AlignmentReport:
     """US dollars of all calls; None if a price is unknown."""
     calls: int = 0
     sealed: SealedTexts | None = None
-    """What was looked at of the test before this alignment; None of too few labels."""
+    """What was looked at of the test before this alignment; None before that is read."""
 
     @property
     def result(self) -> Result:
@@ -258,10 +258,11 @@ class _Work:
         At the end `report` says what came of it.
         """
         loaded, parts = self._loaded, self._loaded.parts
+        sealed = sealed_texts(self._runtime, loaded)
+        self.report = replace(self.report, sealed=sealed)
         if too_few(loaded):
             return
-        sealed = sealed_texts(self._runtime, loaded)
-        self.report = AlignmentReport(loaded, AlignmentOutcome.USED_UP, sealed=sealed)
+        self.report = replace(self.report, outcome=AlignmentOutcome.USED_UP)
         if sealed.is_used_up and not look_again:
             return
         training, development = parts.texts[LabelUse.TRAINING], parts.texts[LabelUse.DEVELOPMENT]

@@ -381,19 +381,23 @@ def _curve(
     design: CalibrationDesign,
     named: tuple[str, Expectation],
 ) -> SeverityCurve:
-    """Return the mean points of the items that have a score at every severity."""
+    """Return the mean points of the items that have a score at every severity.
+
+    Of those, the items whose texts all differ: the same text twice is no larger dose.
+    """
     name, expectation = named
     graded = [s for s in design.severities if (name, s) in texts.changed]
-    by_item: dict[int, list[float]] = {
-        place: [means[item.key]] for place, item in enumerate(texts.originals) if item.key in means
-    }
+    keys = {place: [item.key] for place, item in enumerate(texts.originals)}
     for severity in graded:
         for text in texts.changed[name, severity]:
-            if text.original in by_item and text.item.key in means:
-                by_item[text.original].append(means[text.item.key])
-    complete = [row for row in by_item.values() if len(row) == 1 + len(graded)]
+            keys[text.original].append(text.item.key)
+    scored = [
+        some for some in keys.values() if len(some) == 1 + len(graded) and means.keys() >= {*some}
+    ]
+    complete = [[means[key] for key in some] for some in scored if len({*some}) == len(some)]
     points = np.array(complete, dtype=np.float64).reshape(len(complete), 1 + len(graded))
-    return SeverityCurve(name, expectation, np.array([0.0, *graded]), points)
+    severities = np.array([0.0, *graded])
+    return SeverityCurve(name, expectation, severities, points, len(scored) - len(complete))
 
 
 def _pairs(

@@ -1,7 +1,7 @@
 """What a review finds of each judge in use and of each alternative: keep it, or reconsider.
 
-"Reconsider" needs an interval that says so. Everything else is "keep", with what is open
-and how many items would tell. Nothing here changes a judge: a person decides.
+"Reconsider" needs an interval that says so. Where the data do not tell, neither is said, but what
+is open and how many items would tell. Nothing here changes a judge: a person decides.
 """
 
 from collections import Counter
@@ -37,6 +37,7 @@ from judge_gym.judges.calibrating.assessing import (
 )
 from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.judges.calibrating.judging import results_by_day, results_of
+from judge_gym.judges.namesakes import OtherJudge, other_judge
 from judge_gym.judges.reviewing.agreeing import Since, own_checks, since_review
 from judge_gym.judges.reviewing.cases import LoadedReview, ReviewCase, verdicts_of
 from judge_gym.judges.reviewing.moving import (
@@ -69,6 +70,7 @@ from judge_gym.store.judges import (
     replace_reviews,
     review_days,
     review_figures,
+    reviewed_namesakes,
     reviews_of,
     save_judge,
 )
@@ -96,6 +98,8 @@ class Said:
     kept: Kept | None = None
     fresh: Sequence[Fresh] = ()
     """What the judge in use said of fresh items, by review as `looks`."""
+    other: OtherJudge | None = None
+    """The judge of its name that was reviewed last before it; None if that is itself."""
 
     @property
     def since(self) -> date | None:
@@ -126,6 +130,8 @@ class ReviewFinding:
     """Who moved, by all reviews of the judge in use; None of an alternative, and at the first."""
     fresh: Fresh | None = None
     """What the judge in use said of fresh items; None of an alternative, and without any."""
+    other: OtherJudge | None = None
+    """See `Said`; None of an alternative, too."""
 
 
 def review_findings(
@@ -141,7 +147,7 @@ def review_findings(
         _drift(case, some, since)
         for case, some in zip(cases, answers, strict=True)
         for since in some.before
-    ], margins))  # fmt: skip
+    ], margins, _drift_tests(cases)))  # fmt: skip
     gains = iter(holm_over([
         _gain(case, some.now[0], other, theirs, rng)
         for case, some in zip(cases, answers, strict=True)
@@ -231,7 +237,10 @@ def _of_judge(
     of_looks = {check.name: check for check in moved.checks} if moved else {}
     people_moved = of_looks.get(PEOPLE_ANCHORS)
     grounds = list(_grounds(answers, drifts, became, checks, of_looks.get(ANCHORS)))
-    reason = "It has no earlier review on these texts: drift shows from the next one on."
+    if assessed and assessed.decision.verdict is CalibrationVerdict.DO_NOT_USE and not grounds:
+        grounds.append(assessed.decision.why)
+    other = answers.other.sentence if answers.other else ""
+    reason = other or "It has no earlier review on these texts: drift shows from the next one on."
     if answers.since is not None:
         last = drifts[answers.since]
         reason = f"It judges as on {answers.since}: {last.reason}."
@@ -242,11 +251,16 @@ def _of_judge(
     if unread:
         reason = f"{Result.CANNOT_TELL}: {unread[0].reason}. {unread[0].action}".strip()
     if agreement:
-        reason = f"{reason} Agreement with people's labels: {agreement.reason}."
+        agrees = f"Agreement with people's labels: {agreement.reason}."
         if is_open(agreement):
-            reason += (
+            agrees += (
                 f" That {agreement.question}: {Result.CANNOT_TELL}. {agreement.action}".rstrip()
             )
+        decides = agreement.result is Result.PASSES and reason.startswith(Result.CANNOT_TELL)
+        if decides and not unread:
+            reason = f"{agrees} Whether it judges as on {answers.since}: {reason}"
+        else:
+            reason = f"{reason} {agrees}"
     elif assessed and assessed.decision.verdict is CalibrationVerdict.CANNOT_TELL and not unread:
         reason = f"{reason} {assessed.decision.why}"
     dated = [
@@ -262,10 +276,19 @@ def _of_judge(
         of_fresh = of_looks[FRESH]
         said = f"{finding.reason} The systems moved: {of_fresh.reason}. {of_fresh.action}"
         finding = replace(finding, reason=said)
+    if other not in finding.reason:
+        finding = replace(finding, reason=f"{finding.reason} {other}")
     last_drift = drifts[answers.since].result if answers.since is not None else None
     verdict = _verdict(finding, last_drift, (readable, agreement), bool(unread), assessed)
     fresh = answers.fresh[-1] if answers.fresh else None
-    return replace(finding, verdict=verdict, movement=moved, fresh=fresh)
+    recommendation = finding.recommendation
+    untold = verdict is CalibrationVerdict.CANNOT_TELL or bool(moved and moved.missing)
+    if recommendation == KEEP and untold:
+        recommendation = Result.CANNOT_TELL.value
+    return replace(
+        finding, recommendation=recommendation, verdict=verdict, movement=moved, fresh=fresh,
+        other=answers.other,
+    )  # fmt: skip
 
 
 def _verdict(
@@ -277,10 +300,10 @@ def _verdict(
 ) -> CalibrationVerdict:
     """Return whether the judge in use may be used.
 
-    A calibration decides, but a judge to reconsider is used with care at best. Without one, by
-    `own`, that its answers can be read and agree with labels; without labels, a judge that judges
-    as at its last review may be used as decided then. `unread`: whether it is open that enough
-    answers still arrive.
+    A calibration decides, but a judge to reconsider, or of open drift, is used with care at best.
+    Without one, by `own`, that its answers can be read and agree with labels; without labels, a
+    judge that judges as at its last review may be used as decided then. `unread`: whether it is
+    open that enough answers still arrive.
     """
     if finding.missing or not finding.statuses.total():
         return CalibrationVerdict.CANNOT_TELL
@@ -289,7 +312,8 @@ def _verdict(
     if assessed:
         least = CalibrationVerdict.CANNOT_TELL if unread else CalibrationVerdict.CARE
         of_checks = assessed.decision.verdict
-        return max(of_checks, least) if reconsidered or unread else of_checks
+        is_less = reconsidered or unread or last_drift not in (None, Result.PASSES)
+        return max(of_checks, least) if is_less else of_checks
     if any(check and check.result is Result.FAILS for check in own):
         return CalibrationVerdict.DO_NOT_USE
     if reconsidered:
@@ -329,9 +353,11 @@ def _of_alternative(
                                 if check.result is not Result.PASSES)  # fmt: skip
         reason = f"{Result.CANNOT_TELL}: {' '.join(actions)}"
     shown = (against.gain, *figures) if against.gain.n_items else figures
-    return _finding(
-        case, answers, against.place, grounds, reason, (*against.agreement, *against.theirs), shown
-    )
+    checks = (*against.agreement, *against.theirs)
+    finding = _finding(case, answers, against.place, grounds, reason, checks, shown)
+    if not grounds and Result.FAILS not in alike and alike != {Result.PASSES}:
+        return replace(finding, recommendation=Result.CANNOT_TELL.value)
+    return finding
 
 
 def _finding(
@@ -389,12 +415,17 @@ def _drift(case: ReviewCase, answers: Said, since: date) -> Drift:
     return Drift(np.array(moved, dtype=np.float64), verdicts=decides)
 
 
+def _drift_tests(cases: Sequence[ReviewCase]) -> int:
+    """Return how many tests of drift a review has: of each judge, beside its last and its first."""
+    return 2 * len(cases)
+
+
 def drift_caution(cases: Sequence[ReviewCase], margins: Margins) -> Iterator[str]:
     """Yield which judges have too few texts to show that nothing moved, if nothing does.
 
     Beside a last and a first review of each, over all of which drift is corrected.
     """
-    tests = 2 * len(cases)
+    tests = _drift_tests(cases)
     for case in cases:
         key, claim = "equivalence", MarginClaim(Direction.WITHIN, margins.equivalence)
         if verdicts_of(case.judge):
@@ -542,7 +573,9 @@ def _stored(session: Session, name: str, case: ReviewCase, day: date) -> Said:
     said = results_of(session, case.judge, case.fresh, case.repeats, review_day)
     fresh.append(fresh_of(case.judge, case.fresh, said, fresh))
     fresh = fresh if any(look.keys for look in fresh) else []
-    return Said(now, before, passed, costs, by, [*looks, now[0]], labelled, kept, fresh)
+    judge = case.judge
+    other = other_judge(judge, reviewed_namesakes(session, name, judge.record, case.corpus, day))
+    return Said(now, before, passed, costs, by, [*looks, now[0]], labelled, kept, fresh, other)
 
 
 def _costs(
@@ -567,6 +600,7 @@ def _row(session: Session, finding: ReviewFinding) -> dict[str, Any]:
         "decision": finding.case.decision,
         "figures": {
             "verdict": finding.verdict.words if finding.verdict is not None else None,
+            "name": finding.case.judge.name,
             "judge": _named(finding.case.judge),
             "alternative": _named(other) if other else None,
             "since": finding.since.isoformat() if finding.since else None,
@@ -575,6 +609,7 @@ def _row(session: Session, finding: ReviewFinding) -> dict[str, Any]:
             "judgements": dict(finding.statuses),
             "missing": finding.missing,
             "usd_a_judgement": finding.cost,
+            "other_judge": finding.other.value if finding.other else None,
             "moved": finding.movement.figures() if finding.movement else None,
             "fresh": asdict(finding.fresh) if finding.fresh else None,
         },

@@ -18,7 +18,7 @@ from judge_gym.store.tables.base import (
 
 CHECK_RESULTS = ("passes", "fails", "cannot tell", "not applicable", "inconclusive")
 """What a check found; a run of a version before r0013 writes "inconclusive" for "cannot tell"."""
-RECOMMENDATIONS = ("keep", "reconsider")
+RECOMMENDATIONS = ("keep", "reconsider", "cannot tell")
 
 
 class PerturbedText(Base):

@@ -28,6 +28,7 @@ from judge_gym.report.calibration import (
     before,
     calibration_report,
     contradiction_table,
+    planned_changes,
 )
 from support.judge_results import a_result
 
@@ -109,6 +110,26 @@ def test_a_good_judge_is_told_from_one_that_clusters(all_assessed):
     assert clusters["band"] is clusters["entropy"] is Result.FAILS
     # it moves nothing by more than a few points, which is no merit
     assert clusters["invariant:tone"] is Result.NOT_APPLICABLE
+
+
+def test_only_items_whose_doses_differ_tell_that_more_moves_further():
+    """A text of one figure is the same at both doses, which count as one text in a plan, too."""
+    same = [Item(id=f"s{k}", text=f"A site gave {k + 11} tonnes. It rained.") for k in range(9)]
+    for originals, differing in ((same, 0), ([*same, *ITEMS[20:]], 10)):
+        made = changed_texts(originals, DESIGN)
+        given = results(judge("good"), made, good)
+        checks = {one.name: one for one in assess(judge("good"), made, given, DESIGN).checks}
+        trend = checks["trend:vague_ify"]
+        assert (trend.result is Result.PASSES) == (differing > 0)
+        assert (trend.result is Result.NOT_APPLICABLE) == (differing == 0)
+        assert trend.estimate.n_items == differing
+        assert f"9 of {9 + differing} items left out" in trend.reason
+        assert checks["drop:vague_ify"].estimate.n_items == len(originals)
+        plan = planned_changes(DESIGN, made)
+        *parts, total = [row.cells[plan.columns.index("texts to judge")] for row in plan.rows]
+        assert int(total) == sum(map(int, parts)) == len(made.items)
+        again = int(plan.rows[-1].cells[plan.columns.index("same as another")])
+        assert int(total) + again == len(originals) + sum(map(len, made.changed.values()))
 
 
 def test_a_judge_of_one_score_that_an_edit_moves_far_is_credited_with_what_moves_nothing():

@@ -1,12 +1,13 @@
 """What a review makes of judgements: keep or reconsider, and on which grounds."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from judge_gym.calibration.checks import Margins, Result
+from judge_gym.calibration.checks import Decide, Margins, Result, Weight
 from judge_gym.calibration.comparisons import Drift, drift_checks
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.verdict import CalibrationVerdict
@@ -31,6 +32,7 @@ VERDICTS = (
 )
 GATE = BinaryJudge(name="gate", model="sim/good-1", task="Admit it?", verdicts=VERDICTS)
 OTHER_GATE = GATE.model_copy(update={"name": "other", "model": "sim/good-2"})
+BLOCKING = Decide(perturbations={"vague_ify": Weight.BLOCKS})
 MARGINS = Margins(equivalence=5, changed_verdicts=0.1, replacement_limits=20)
 
 
@@ -138,9 +140,9 @@ def test_a_judge_that_is_nearer_to_known_scores_is_worth_a_look():
     assert (other.recommendation, other.figures[0].metric) == ("keep", "further_from_truth")
 
 
-def test_too_few_items_are_inconclusive_and_kept():
+def test_too_few_items_cannot_tell_of_an_alternative():
     _, other = found([FIRST, SECOND], items(4), [SCORES[:4], near(SCORES[:4], 12.0)])
-    assert other.recommendation == "keep"
+    assert other.recommendation == "cannot tell"
     assert other.reason.startswith("cannot tell: Use more items: about ")
 
 
@@ -239,7 +241,8 @@ def test_a_judge_whose_answers_no_longer_come_is_not_kept(decides, labelled):
     # 4 of 150 is more than 2%, which chance can do: the data cannot tell.
     few = [None if n < 4 else one for n, one in enumerate(then)]
     (open_,) = found([judge], texts, [few], before={LAST: then})
-    assert (open_.recommendation, open_.verdict) == ("keep", CalibrationVerdict.CANNOT_TELL)
+    verdict = CalibrationVerdict.CANNOT_TELL
+    assert (open_.recommendation, open_.verdict) == ("cannot tell", verdict)
     assert open_.reason.startswith("cannot tell: 4 of 150 answers no longer arrive")
 
 
@@ -295,7 +298,10 @@ def test_labels_decide_whether_a_judge_that_changed_is_kept():
     # Of 60 texts that did not move, 5% of all may: whether it judges as it did is open.
     (fewer,) = found([FIRST], items(60, RIGHT), [near(RIGHT)], before={LAST: near(RIGHT)})
     assert (fewer.recommendation, fewer.verdict) == ("keep", CalibrationVerdict.CARE)
-    assert "about 72 would show it" in fewer.reason
+    # As many as a plan says, which counts the last and the first review, where this has one.
+    assert "about 86 would show it" in fewer.reason
+    assert "takes 86," in next(drift_caution([fewer.case], MARGINS))
+    assert fewer.reason.startswith("Agreement with people's labels: concordance")
     assert "Agreement with people's labels: concordance" in same.reason
     (better,) = found([FIRST], items(60, RIGHT), [near(RIGHT)], before={LAST: worse})
     kept = next(check for check in better.checks if check.name == "agreement kept")
@@ -304,7 +310,7 @@ def test_labels_decide_whether_a_judge_that_changed_is_kept():
     (first,) = found([FIRST], items(60, RIGHT), [near(RIGHT)])
     assert first.verdict is CalibrationVerdict.USE
     (few,) = found([FIRST], items(6, RIGHT[:6]), [RIGHT[:6]], before={LAST: RIGHT[:6]})
-    assert (few.recommendation, few.verdict) == ("keep", CalibrationVerdict.CANNOT_TELL)
+    assert (few.recommendation, few.verdict) == ("cannot tell", CalibrationVerdict.CANNOT_TELL)
     # Why the verdict is open stands beside drift that is not.
     [open_check] = [one for one in few.checks if one.name == "agreement"]
     assert open_check.result is Result.CANNOT_TELL
@@ -397,3 +403,35 @@ def test_a_check_that_one_fails_and_the_other_passes_counts():
         "reconsider", "It passed on 2026-01-01 and fails now: drop:vague_ify."
     )  # fmt: skip
     assert other.reason == "It passes what the judge in use fails: drop:vague_ify."
+    # A change whose check blocks is enough at the first review: a judge not to be used is not kept.
+    blocking = replace(case, design=design.model_copy(update={"decide": BLOCKING}))
+    first, _ = review_findings([blocking], [replace(said, before={}, passed=frozenset())], MARGINS)
+    assert (first.recommendation, first.verdict) == ("reconsider", CalibrationVerdict.DO_NOT_USE)
+    assert first.reason.startswith("Do not use one ")
+
+
+@pytest.mark.parametrize(
+    ("recommendation", "verdict", "result", "headline"),
+    [
+        ("keep", CalibrationVerdict.USE, Result.PASSES, "keep"),
+        ("keep", CalibrationVerdict.CARE, Result.CANNOT_TELL, "keep, use with care; open: drift"),
+        ("cannot tell", CalibrationVerdict.CANNOT_TELL, Result.PASSES, "cannot tell"),
+    ],
+)
+def test_a_headline_is_no_stronger_than_verdict_and_checks(
+    recommendation, verdict, result, headline
+):
+    check = {
+        "name": "drift", "question": "q", "result": result.value, "reason": "", "action": "",
+        "metric": "m",
+    }  # fmt: skip
+    figures = {
+        "judge": "one", "alternative": None, "since": None, "checks": [check], "figures": [],
+        "judgements": {"scored": 2}, "missing": 0, "usd_a_judgement": None,
+        "verdict": verdict.words,
+    }  # fmt: skip
+    row = ReviewRow("r", "It was.", figures, recommendation, "", False, FIRST.record.config)
+    report = review_report("r", date(2026, 1, 2), [row])
+    assert report.page.found == f"one: {headline}."
+    untold = recommendation == "cannot tell"
+    assert report.results == [Result.CANNOT_TELL if untold else Result.PASSES]
