@@ -22,8 +22,8 @@ def test_an_axis_whose_interval_holds_zero_is_no_effect(make_row) -> None:
     scope = {"axis": "evidence_view", "from": "raw", "to": "cleaned"}
     rows = [make_row("axis_effect", -0.2, (-0.5, 0.1), scope=scope)]
     assert largest_effects(rows) == [
-        "No axis is shown to move the mean verdict; the largest change is evidence view from raw to "
-        "cleaned: -0.20 [-0.50, 0.10] of the scale."
+        "No axis is shown to move the mean verdict; the largest change is evidence view from raw "
+        "to cleaned: -0.20 [-0.50, 0.10] of the scale."
     ]
 
 
