@@ -189,6 +189,13 @@ def _show_imported(read: "MappedFiles", done: "Imported") -> None:
         markup=False,
     )
     console.print(_repeats(done.repeats), markup=False)
+    if labels := done.labels:
+        people = f"{labels.people} {'person' if labels.people == 1 else 'people'}"
+        console.print(
+            f"Stored as labels {labels.name}: {counted(labels.labels, 'label')} of {people} of "
+            f"{counted(labels.items, 'item')}.",
+            markup=False,
+        )
     for caution in file_cautions(done.repeats, done.unread, mapped=read.mapped, stored=True):
         console.warn(caution)
     if done.compared and done.compared.answers:

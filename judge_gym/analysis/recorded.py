@@ -47,6 +47,7 @@ from judge_gym.lab.recorded_answers import (
     Repeats,
     compared_answers,
     item_key,
+    labels_of_people,
     sample_rows,
 )
 from judge_gym.metrics.cells import IntArray
@@ -305,23 +306,15 @@ def _people(
     numbers: Mapping[tuple[str, str], int],
     labels: tuple[str, ...],
 ) -> tuple[PeopleLabels, ...]:
-    """Return the labels of people, in columns and in rows of their own, as one set of labels.
+    """Return the labels of people as one set of labels.
 
     They are compared as labels of an import. Several labels of a person of an item are a set.
     """
     given = [
         (numbers[place], person, tuple(sorted({labels[stage - 1] for stage in stages})))
         for name, window in windows.items()
-        for item in window.items.values()
+        for item, person, stages in labels_of_people(recorded, window)
         if (place := (name, item_key(item.key))) in numbers
-        for person, stages in (
-            *(
-                (person, [stage])
-                for person, stage in zip(recorded.item.people, item.people, strict=True)
-                if stage
-            ),
-            *window.labels.get(item.key, {}).items(),
-        )
     ]
     given.sort()
     if not given:

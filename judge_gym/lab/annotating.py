@@ -138,7 +138,7 @@ def _as_stages(given: Annotations, rubric: LabelledRubric) -> tuple[Annotation, 
                 raise DataFileError(
                     f"{given.file} line {row.line}: the label {label!r} is no stage of the rubric.",
                     f"Its stages are {', '.join(rubric.labels)}. Map labels to stages with "
-                    "stages: {LABEL: 1} in the mapping.",
+                    "default: {stages: {LABEL: 1}} in the mapping.",
                 )
         named = {by_name[label.strip().casefold()] for label in row.labels}
         rows.append(replace(row, labels=tuple(sorted(named))))

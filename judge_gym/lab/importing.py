@@ -8,17 +8,20 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from judge_gym.annotations import Annotation, Annotations, AnnotationScheme
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.design.config import file_digest
 from judge_gym.design.experiment import Experiment, GroundTruth, RubricSource
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.window import Published, RecordedSource, Window
 from judge_gym.errors import ConfigError
+from judge_gym.lab.annotating import ImportedLabels, import_annotations
 from judge_gym.lab.recorded_answers import (
     Compared,
     Repeats,
     compared_answers,
     item_key,
+    labels_of_people,
     sample_rows,
 )
 from judge_gym.model_names import RECORDED
@@ -29,6 +32,7 @@ from judge_gym.recorded.published import read_published
 from judge_gym.recorded.reading import read_recorded
 from judge_gym.records.calls import IMPORTED
 from judge_gym.seeds import digest
+from judge_gym.store.annotations import delete_set
 from judge_gym.store.calls import save_imported_calls
 from judge_gym.store.experiments import (
     Leaving,
@@ -37,7 +41,7 @@ from judge_gym.store.experiments import (
     register_sweep,
     was_run_here,
 )
-from judge_gym.store.items import freeze_items, items_by_document
+from judge_gym.store.items import freeze_items, items_by_document, stored_key
 from judge_gym.store.rubrics import add_arm, own_arm, provided_key, rubric_by_key, save_provided
 from judge_gym.store.samples import save_samples
 from judge_gym.store.windows import register_window, save_documents
@@ -64,6 +68,8 @@ class Imported:
     """Which judges have fewer than half their answers readable, and why; empty without any."""
     compared: Compared | None = None
     """The raw answers behind the decisions; None without `answer_forms`."""
+    labels: ImportedLabels | None = None
+    """The labels of people that are no known answers; None without any."""
 
 
 def import_verdicts(
@@ -103,6 +109,7 @@ def import_verdicts(
         repeats.add(judging, judgements, rows, rubric.scale_size)
         statuses.update(row["status"] for row in rows)
         new += _save_samples(session, experiment, rubric, rows)
+    labels = _save_labels(session, files, recorded, rubric, experiments, windows)
     error = repeats.too_few
     if error and not allow_unreadable:
         raise TooFewReadableError(
@@ -114,7 +121,7 @@ def import_verdicts(
     wordings = len({judging.wording for _, judging in experiments})
     return Imported(
         judges, wordings, items, statuses.total(), new, statuses, read.unread, repeats,
-        too_few=error.message if error else "", compared=compared,
+        too_few=error.message if error else "", compared=compared, labels=labels,
     )  # fmt: skip
 
 
@@ -138,7 +145,8 @@ def _identity(files: RecordedFiles, recorded: Recorded) -> str:
     """Return what two imports have in common that give the same judgements."""
     beside = filter(None, (items_file(files, recorded), labels_file(files, recorded)))
     contents = [*files.digests, *(file_digest(file).hex() for file in beside)]
-    # Lengths, weighted preferences and labels of several people are for an audit, and not stored.
+    # Lengths and weighted preferences are for an audit and not stored; labels of several people are
+    # a set of their own.
     unstored = {"texts"} if recorded.item.person else {"texts", "people"}
     mapping = recorded.model_dump(
         mode="json",
@@ -256,6 +264,40 @@ def _save_samples(
         ]
         new += save_samples(session, samples)
     return new
+
+
+def _save_labels(
+    session: Session,
+    files: RecordedFiles,
+    recorded: Recorded,
+    rubric: Rubric,
+    experiments: Mapping[tuple[str, Judging], Experiment],
+    windows: Mapping[str, RecordedWindow],
+) -> ImportedLabels | None:
+    """Store the labels of people as a set of the sweep's, in place of one that is there.
+
+    None where there are none, or all are of one person and the known answers.
+    """
+    name = f"{recorded.name}-people"
+    delete_set(session, name)
+    keys = {window: one.window.key for (window, _), one in experiments.items()}
+    given = [
+        (stored_key(keys[window], [item_key(item.key)]), item.truth, person, stages)
+        for window in keys
+        for item, person, stages in labels_of_people(recorded, windows[window])
+    ]
+    people = {person for _, _, person, _ in given}
+    if len(people) < 2 and all(stages == [truth] for _, truth, _, stages in given):
+        return None
+    rows = tuple(
+        Annotation(
+            item, person, "person",
+            tuple(sorted({rubric.stages[stage - 1].label for stage in stages})), 0,
+        )
+        for item, _, person, stages in given
+    )  # fmt: skip
+    annotations = Annotations(name, recorded.source, AnnotationScheme(), rows, files.paths[0])
+    return import_annotations(session, annotations, sweep=recorded.name)
 
 
 _NOT_SAMPLE = ("item", "call", "answer")

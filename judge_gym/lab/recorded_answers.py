@@ -19,7 +19,15 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.labels import LabelDisplay
 from judge_gym.questions.outcome import unreadable
 from judge_gym.questions.scorer import Judgement, read_judgement
-from judge_gym.recorded.judged import Given, Judging, RecordedWindow, stage_set, stages_of, turned
+from judge_gym.recorded.judged import (
+    Given,
+    Judging,
+    RecordedItem,
+    RecordedWindow,
+    stage_set,
+    stages_of,
+    turned,
+)
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.records.calls import Answer
 from judge_gym.records.shown import Presentation
@@ -27,6 +35,21 @@ from judge_gym.seeds import derive_seed, digest
 
 EXAMPLES = 2
 """Raw answers that are kept of each reason why answers could not be read."""
+
+
+def labels_of_people(
+    recorded: Recorded, window: RecordedWindow
+) -> Iterator[tuple[RecordedItem, str, list[int]]]:
+    """Yield each item of a window with a person and the stages that they gave it.
+
+    They stand in columns or in rows of their own.
+    """
+    for item in window.items.values():
+        for person, stage in zip(recorded.item.people, item.people, strict=True):
+            if stage:
+                yield item, person, [stage]
+        for person, stages in window.labels.get(item.key, {}).items():
+            yield item, person, stages
 
 
 @dataclass(frozen=True)

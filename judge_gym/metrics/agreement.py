@@ -22,6 +22,9 @@ from judge_gym.metrics.estimate import (
     with_interval,
 )
 
+NO_SHARED_ITEM = "no item was scored by two judges"
+"""Why judges have no agreement."""
+
 
 class Level(StrEnum):
     """Level of measurement: the distance between two different stages."""
@@ -113,7 +116,7 @@ def _coefficient(
     """Return the coefficient of weights over `items`, those that a judge or two scored."""
     n, n_items = int(items[verdicts.item].sum()), int(items.sum())
     if not (verdicts.sizes() > 0).sum(axis=0).max(initial=0) > 1:
-        return not_estimable(metric, "no item was scored by two judges", n=n)
+        return not_estimable(metric, NO_SHARED_ITEM, n=n)
     value = float(statistic(np.ones((1, n_items)))[0])
     if not np.isfinite(value):
         because = "all verdicts are the same stage"

@@ -465,6 +465,25 @@ def not_estimable(
     return Estimate(metric, None, None, None, n, n_items, unit=unit, because=because)
 
 
+WIDEST = 0.5
+"""The largest half-width of an interval within 0 to 1."""
+
+
+def expected_half_width(
+    metric: str, half: float, *, n: int, n_items: int, method: str, unit: str
+) -> Estimate:
+    """Return the half-width that an interval of a value in 0 to 1 is expected to have.
+
+    Not estimable above `WIDEST`, as an interval by t of hardly any degrees of freedom is.
+    """
+    if half > WIDEST:
+        because = "so little data have no interval within the scale"
+        return not_estimable(metric, because, n=n, n_items=n_items, unit=unit)
+    return Estimate(
+        metric, half, None, None, n, n_items, method=method, unit=unit, because="it is expected"
+    )
+
+
 def remarked(estimate: Estimate, remark: Remark) -> Estimate:
     """Return the estimate with one more remark."""
     return replace(estimate, remarks=(*estimate.remarks, remark))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge_gym.counting import counted, there_are
-from judge_gym.metrics.cells import BoolArray, FloatArray
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     EPSILON,
     SIGNED_UNIT,
@@ -28,6 +28,8 @@ from judge_gym.metrics.inference import welch
 
 MIN_LABELLED = 20
 """Fewest labelled items with an interval."""
+MIN_OTHERS = 2
+"""Fewest other items."""
 POINTS = 11
 """Points at which an isotonic curve is stored, evenly spaced over the judge's scores."""
 _NO_INTERVAL = "resampling is not consistent for an isotonic curve"
@@ -244,11 +246,18 @@ class Labelled:
     """In how many rows each item stands, those with a label first; None is one each."""
     sure: BoolArray | None = None
     """Which items are labelled whatever is drawn (`in_many_rows`), in the same order."""
+    question: IntArray | None = None
+    """What each item answers, in the same order, where several share one."""
 
     @property
     def n(self) -> int:
         """The number of items."""
         return len(self.expert) + len(self.judge_alone)
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether it has fewer labelled or other items than a corrected mean needs."""
+        return len(self.expert) < MIN_LABELLED or len(self.judge_alone) < MIN_OTHERS
 
     @property
     def weight(self) -> FloatArray:
@@ -309,7 +318,8 @@ class Screened:
     """How a judge marks items: `positive` of `tested` items without a label, and, of items with
     one, `hits` of `truly` that are positive and `passes` of `not_truly` that are negative.
 
-    Counts may be fractions, the mean over a judge's replicates.
+    Counts may be fractions, the mean over a judge's replicates. `effects` are the design effects
+    of the shares `positive`, `hits` and `passes`, above 1 where items share questions.
     """
 
     positive: float
@@ -318,6 +328,7 @@ class Screened:
     truly: int
     passes: float
     not_truly: int
+    effects: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
 MIN_OF_CLASS = 5
@@ -362,13 +373,15 @@ def rogan_gladen(screened: Screened) -> Estimate:
     return with_interval(estimate, interval, UNIT_INTERVAL)
 
 
-def rogan_gladen_difference(first: Screened, second: Screened) -> Estimate:
+def rogan_gladen_difference(
+    first: Screened, second: Screened, *, effects: tuple[float, float, float] = (1.0, 1.0, 1.0)
+) -> Estimate:
     """Return the share of truly positive items of the second system less that of the first.
 
     (AP₂ - AP₁) / (Se + Sp - 1): sensitivity and specificity are those of the labelled items of both
     systems together, so the judge must err alike on both; in [-1, 1]. Interval: the variance of
     Rogan and Gladen by the delta method, with the pseudo-observations of Lang and Reiczigel 2014.
-    Needs what `rogan_gladen` needs.
+    `effects` are those of both together. Needs what `rogan_gladen` needs.
     """
     metric = "rogan_gladen_difference"
     both = Screened(
@@ -378,6 +391,7 @@ def rogan_gladen_difference(first: Screened, second: Screened) -> Estimate:
         first.truly + second.truly,
         first.passes + second.passes,
         first.not_truly + second.not_truly,
+        effects,
     )
     n, unit = both.tested + both.truly + both.not_truly, "share"
     because = _screening_obstacle(both)
@@ -421,9 +435,13 @@ def _adjusted(screened: Screened) -> _Adjusted:
     tested, truly, not_truly = screened.tested + z**2, screened.truly + 2, screened.not_truly + 2
     ap = (screened.positive + z**2 / 2) / tested
     se, sp = (screened.hits + 1) / truly, (screened.passes + 1) / not_truly
-    return _Adjusted(
-        ap, se, sp, ap * (1 - ap) / tested, se * (1 - se) / truly, sp * (1 - sp) / not_truly
+    variances = (
+        effect * share * (1 - share) / n
+        for effect, share, n in zip(
+            screened.effects, (ap, se, sp), (tested, truly, not_truly), strict=True
+        )
     )
+    return _Adjusted(ap, se, sp, *variances)
 
 
 def _screening_obstacle(screened: Screened) -> str:

@@ -1,13 +1,15 @@
 """The regressions of the analysis plan: least squares with standard errors clustered by item.
 
-CR2 standard errors with Satterthwaite degrees of freedom. Samples of one item are not independent:
+CR2 standard errors with Satterthwaite degrees of freedom, by question where several items share
+one. Samples of one item are not independent:
 naive least squares rejects a true null concept effect 31% of the time at 15 items of 5 samples.
 A coefficient that the design cannot identify is not estimated.
 
 A table is a mapping of columns, one entry per sample (a dict of arrays or a dataframe). Columns:
-`item`; outcomes `score` ((s-1)/(S-1), see `cells.scores`) and `uncertainty_gap` (|A|/S for a
-verdict that names several stages, else 0: Pl - Bel, averaged over the stages, is linear in the
-mass, so that means of samples are those of cells); `model`, `concept`, `scoring_method`,
+`item`; `question`, what it answers, where several items share one; outcomes `score`
+((s-1)/(S-1), see `cells.scores`) and `uncertainty_gap` (|A|/S for a verdict that names several
+stages, else 0: Pl - Bel, averaged over the stages, is linear in the mass, so that means of samples
+are those of cells); `model`, `concept`, `scoring_method`,
 `scale_size`, `evidence_view`, `task_type`; and `rubric_quality`, NaN where no rubric was rated.
 """
 
@@ -17,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, numbered
 from judge_gym.metrics.estimate import EPSILON, Estimate, Remark, RemarkKind, not_estimable
 
 SINGULAR = 1e-8
 """Relative size below which a direction of the design counts as absent."""
 ADVISED_DF = 4.0
-_METHOD = "least squares; CR2 by item, Satterthwaite t"
 _NAMED_PARTNERS = 4
 _NOTHING_LEFT = "the items leave no variation around it"
 
@@ -56,21 +57,25 @@ def least_squares(
     outcome: FloatArray,
     item: IntArray,
     *,
+    question: IntArray | None = None,
     unit: str = "0-1 scale",
 ) -> list[Coefficient]:
     """Return a coefficient per column of `design` (n x k), outcome (n) clustered by `item` (n).
 
-    Variance: CR2 of Bell and McCaffrey 2002 with an identity working model, in which residuals
-    of cluster g are multiplied by the symmetric (pseudo) root (I - H_gg)^(-1/2): unbiased when
-    the model's errors are independent and equal, nearly so when they are not. The t quantile and
-    p have Satterthwaite degrees of freedom, a set per coefficient (Pustejovsky and Tipton 2018).
+    With a `question` of each sample it is clustered by that, as several items share one. Variance:
+    CR2 of Bell and McCaffrey 2002 with an identity working model, in which residuals of cluster g
+    are multiplied by the symmetric (pseudo) root (I - H_gg)^(-1/2): unbiased when the model's
+    errors are independent and equal, nearly so when they are not. The t quantile and p have
+    Satterthwaite degrees of freedom, a set per coefficient (Pustejovsky and Tipton 2018).
     A coefficient that the columns leave undetermined is "not estimable", with the columns it
     cannot be told apart from. Never raises for singular data; ValueError for NaN or for lengths
     that differ. Costs n·k² + G·k³ for G items.
     """
     _check(names, design, outcome, item)
-    clusters, cluster = np.unique(item, return_inverse=True)
-    obstacle = _obstacle(outcome, len(clusters))
+    by = item if question is None else question
+    clusters, cluster = np.unique(by, return_inverse=True)
+    items = len(np.unique(item))
+    obstacle = _obstacle(outcome, len(clusters), unit_of(question))
     if obstacle:
         return [missing_coefficient(name, obstacle, item, unit) for name in names]
     basis = _basis(design)
@@ -84,12 +89,18 @@ def least_squares(
             coefficients.append(missing_coefficient(name, reasons[name], item, unit))
             continue
         point = Estimate(
-            name, float(beta[j]), None, None, len(item), len(clusters), method=_METHOD, unit=unit,
+            name, float(beta[j]), None, None, len(item), items, unit=unit,
+            method=f"least squares; CR2 by {unit_of(question)}, Satterthwaite t",
             because=_NOTHING_LEFT,
         )  # fmt: skip
         result = variance.of(basis.back[j])
         coefficients.append(_from_variance(point, result) if result else Coefficient(name, point))
     return coefficients
+
+
+def unit_of(question: IntArray | None) -> str:
+    """Return what samples are clustered by."""
+    return "item" if question is None else "question"
 
 
 class _ClusterVariance:
@@ -203,9 +214,9 @@ def _reasons(names: Sequence[str], null_projection: FloatArray) -> dict[str, str
     return reasons
 
 
-def _obstacle(outcome: FloatArray, clusters: int) -> str:
+def _obstacle(outcome: FloatArray, clusters: int, unit: str) -> str:
     if clusters < 2:
-        return f"standard errors need 2 items, and there {_are(clusters)}"
+        return f"standard errors need 2 {unit}s, and there {_are(clusters)}"
     if np.ptp(outcome) <= SINGULAR:
         return "the outcome is the same in every sample"
     return ""
@@ -294,6 +305,7 @@ class DesignMatrix:
     matrix: FloatArray
     outcome: FloatArray
     item: IntArray
+    question: IntArray | None
     rows: BoolArray
     references: Mapping[str, str]
     left_out: Mapping[str, str]
@@ -315,7 +327,10 @@ class Fit:
 def fit_model(spec: ModelSpec, table: Table) -> Fit:
     """Return the model fitted by least squares with CR2 standard errors; see `least_squares`."""
     design = build_design(spec, table)
-    fitted = least_squares(design.names, design.matrix, design.outcome, design.item, unit=spec.unit)
+    fitted = least_squares(
+        design.names, design.matrix, design.outcome, design.item, question=design.question,
+        unit=spec.unit,
+    )  # fmt: skip
     return fit_of(fitted, design, spec)
 
 
@@ -370,7 +385,8 @@ def build_design(spec: ModelSpec, table: Table) -> DesignMatrix:
         names=tuple(names),
         matrix=np.column_stack(columns),
         outcome=_column(table, spec.outcome).astype(np.float64)[rows],
-        item=np.unique(_column(table, "item")[rows], return_inverse=True)[1].astype(np.int64),
+        item=numbered(_column(table, "item")[rows]),
+        question=numbered(_column(table, "question")[rows]) if "question" in table else None,
         rows=rows,
         references=references,
         left_out=left_out,

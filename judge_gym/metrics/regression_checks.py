@@ -25,10 +25,13 @@ from judge_gym.metrics.regression import (
     missing_coefficient,
     t_coefficient,
     undetermined,
+    unit_of,
 )
 
 MAX_ROWS = 100_000
 """Rows an ordered logit is fitted to: whole items, drawn by seed, so that its memory is bounded."""
+MAX_LEVELS = 500
+"""Levels of a random factor beside items, whose number a step of the fit costs squared."""
 
 _WHY_THEY_DIFFER = (
     "stages are equally far apart and every sample counts once, also in cells of many replicates"
@@ -48,17 +51,20 @@ def check_by_ordered_logit(spec: ModelSpec, table: Table) -> Fit:
         fitted = _all_missing(names, because, design.item, "log odds")
     else:
         stage = np.asarray(table["stage"])[design.rows].astype(np.int64)
-        fitted = ordered_logit(names, matrix, stage, design.item)
+        fitted = ordered_logit(names, matrix, stage, design.item, design.question)
     return fit_of(fitted, design, spec)
 
 
 def check_by_mixed_model(spec: ModelSpec, table: Table) -> Fit:
     """Return the model's factors with random items crossed with random rubric owners.
 
-    Needs `rubric_owner` in the table; where it has one value there is nothing to cross.
+    With random questions, where several items share one. Needs `rubric_owner` in the table; where
+    it has one value there is nothing to cross.
     """
     design = build_design(spec, table)
     random = {"item": design.item}
+    if design.question is not None:
+        random["question"] = design.question
     owner = np.asarray(table["rubric_owner"])[design.rows]
     if len(np.unique(owner)) > 1:
         random["rubric owner"] = np.unique(owner, return_inverse=True)[1].astype(np.int64)
@@ -86,30 +92,36 @@ def beside_least_squares(check: Fit, fitted: Fit) -> Fit:
 
 
 def ordered_logit(
-    names: Sequence[str], design: FloatArray, stage: IntArray, item: IntArray
+    names: Sequence[str],
+    design: FloatArray,
+    stage: IntArray,
+    item: IntArray,
+    question: IntArray | None = None,
 ) -> list[Coefficient]:
     """Return proportional-odds coefficients (log odds), standard errors clustered by item.
 
-    `design` (n x k) has no intercept; the thresholds are estimated beside it. t interval with
-    items - 1 degrees of freedom. See `likelihoods`.
+    With a `question` of each sample by that, as several items share one. `design` (n x k) has no
+    intercept; the thresholds are estimated beside it. t interval with items - 1, or questions - 1,
+    degrees of freedom. See `likelihoods`.
     """
-    unit, method = "log odds", "ordered logit, clustered by item"
+    unit, method = "log odds", f"ordered logit, clustered by {unit_of(question)}"
+    cluster = item if question is None else question
     if not names:  # one judge, one concept: the thresholds are all there is
         return []
     if len(np.unique(stage)) < 2:
         return _all_missing(names, "every sample is at one stage", item, unit)
-    if len(np.unique(item)) < 2:
-        return _all_missing(names, "there is one item", item, unit)
-    drawn, note = _bounded(item)
-    design, item = design[drawn], _codes(item[drawn])
+    if len(np.unique(cluster)) < 2:
+        return _all_missing(names, f"there is one {unit_of(question)}", item, unit)
+    drawn, note = _bounded(cluster, unit_of(question))
+    design, item, cluster = design[drawn], item[drawn], _codes(cluster[drawn])
     reasons, columns = _determined(
         (INTERCEPT, *names), np.column_stack([np.ones(len(item)), design])
     )
 
     def fit() -> tuple[FloatArray, FloatArray]:
-        return proportional_odds(design[:, columns[1:]], _codes(stage[drawn]), item)
+        return proportional_odds(design[:, columns[1:]], _codes(stage[drawn]), cluster)
 
-    return _fitted(names, reasons, columns[1:], fit, item, unit, method + note)
+    return _fitted(names, reasons, columns[1:], fit, item, cluster, unit, method + note)
 
 
 def mixed_model(
@@ -122,18 +134,24 @@ def mixed_model(
 ) -> list[Coefficient]:
     """Return the fixed effects (first) and variance components (named "variance of ...").
 
-    `random` holds crossed random intercepts, "item" first. Replicates are averaged first: what a
+    `random` holds crossed random intercepts, "item" first, and "question" where several items share
+    one. Replicates are averaged first: what a
     judge reads in one item then is the residual, whose variance is not independent evidence. A
     random factor that the design cannot tell apart is left out, with the reason at its variance.
-    t interval with items - 1 degrees of freedom, none for the variances. See
+    t interval with items - 1, or questions - 1, degrees of freedom, none for the variances. See
     `likelihoods`.
     """
-    item = random["item"]
+    item, question = random["item"], random.get("question")
+    cluster = item if question is None else question
     every = (*names, *_variance_names(random))
     if np.ptp(outcome) <= EPSILON:
         return _all_missing(every, "the outcome is the same in every sample", item, unit)
-    if len(np.unique(item)) < 2:
-        return _all_missing(every, "there is one item", item, unit)
+    if len(np.unique(cluster)) < 2:
+        return _all_missing(every, f"there is one {unit_of(question)}", item, unit)
+    for name, codes in list(random.items())[1:]:
+        if (levels := len(np.unique(codes))) > MAX_LEVELS:
+            because = f"it fits at most {MAX_LEVELS} of a random {name}, and there are {levels}"
+            return _all_missing(every, because, item, unit)
     rows, outcome, random = _cells(design, outcome, random)
     reasons, columns = _determined(names, rows)
     # Orthonormal columns, so that no digits are lost where a covariate hardly differs.
@@ -153,7 +171,7 @@ def mixed_model(
         covariance = back @ result.covariance @ back.T
         return back @ result.coefficients, np.sqrt(np.diag(covariance))
 
-    fixed = _fitted(names, reasons, columns, fit, item, unit, method)
+    fixed = _fitted(names, reasons, columns, fit, item, cluster, unit, method)
     return [
         *fixed,
         *(
@@ -224,8 +242,8 @@ def _determined(names: Sequence[str], design: FloatArray) -> tuple[dict[str, str
     return reasons | undetermined(names, design), chosen
 
 
-def _bounded(item: IntArray) -> tuple[BoolArray, str]:
-    """Return the rows to fit and a note: all, or whole items up to `MAX_ROWS`."""
+def _bounded(item: IntArray, unit: str) -> tuple[BoolArray, str]:
+    """Return the rows to fit and a note: all, or whole items, or questions, up to `MAX_ROWS`."""
     items, sizes = np.unique(item, return_counts=True)
     if len(item) <= MAX_ROWS:
         return np.ones(len(item), dtype=np.bool_), ""
@@ -233,7 +251,7 @@ def _bounded(item: IntArray) -> tuple[BoolArray, str]:
     kept = order[np.cumsum(sizes[order]) <= MAX_ROWS]
     # Two items at least, or there is nothing to cluster by.
     kept = kept if len(kept) > 1 else order[:2]
-    return np.isin(item, items[kept]), f"; on {len(kept)} of {len(items)} items, drawn by seed"
+    return np.isin(item, items[kept]), f"; on {len(kept)} of {len(items)} {unit}s, drawn by seed"
 
 
 def _fitted(
@@ -242,6 +260,7 @@ def _fitted(
     columns: BoolArray,
     fit: Callable[[], tuple[FloatArray, FloatArray]],
     item: IntArray,
+    cluster: IntArray,
     unit: str,
     method: str,
 ) -> list[Coefficient]:
@@ -252,12 +271,13 @@ def _fitted(
             raise NoFit("the fit gave no finite standard errors")
     except (NoFit, np.linalg.LinAlgError) as failed:
         return _all_missing(names, _because(failed), item, unit)
+    df = len(np.unique(cluster)) - 1.0
     value, error = np.full((2, len(names)), np.nan)
     value[columns], error[columns] = values, errors
     return [
         missing_coefficient(name, reasons[name], item, unit)
         if name in reasons
-        else _clustered_coefficient(name, float(value[j]), float(error[j]), item, unit, method)
+        else _clustered_coefficient(name, float(value[j]), float(error[j]), df, item, unit, method)
         for j, name in enumerate(names)
     ]
 
@@ -267,11 +287,11 @@ def _because(error: Exception) -> str:
 
 
 def _clustered_coefficient(
-    name: str, value: float, error: float, item: IntArray, unit: str, method: str
+    name: str, value: float, error: float, df: float, item: IntArray, unit: str, method: str
 ) -> Coefficient:
     items = len(np.unique(item))
     point = Estimate(name, value, None, None, len(item), items, method=method, unit=unit)
-    return t_coefficient(point, error, items - 1.0)
+    return t_coefficient(point, error, df)
 
 
 def _all_missing(

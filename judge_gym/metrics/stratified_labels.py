@@ -1,6 +1,7 @@
 """Means of labels that were drawn at random within the judge's scores, and which to draw next."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -73,7 +74,8 @@ def next_labels(labelled: Labelled, more: int) -> NextLabels | None:
     of all strata as if by two more labels. Half-widths: t, with Satterthwaite's degrees of freedom
     of the shrunk spreads. None without two labels, or when no item is left. Labels drawn so are
     random within a score, not over all: estimate with `stratified_mean`. Items that are `sure` come
-    first, and are in the counts of their score.
+    first, and are in the counts of their score. The design effect of shared questions is that of
+    today's labels.
     """
     few, sure, weight = len(labelled.expert), labelled.is_sure, labelled.weight
     if few < MIN_OF_STRATUM or not len(labelled.judge_alone):
@@ -106,12 +108,15 @@ def next_labels(labelled: Labelled, more: int) -> NextLabels | None:
     overall = share @ mean / max(share.sum(), EPSILON)
     of_items = float((weight[~sure] ** 2 * (mean[place[~sure]] - overall) ** 2).sum())
     of_waiting = (weight * spread[place])[waiting] ** 2
+    apart = labelled.expert[drawn] - mean[of_label]
+    adds = (share / np.maximum(have, 1))[of_label] * rows * apart
+    questions = _Questions.of(labelled, adds, weight[~sure] * (mean[place[~sure]] - overall))
 
     def half(n: FloatArray, unknown: float) -> float:
         parts = share**2 * spread**2 / np.maximum(n, 1)
         total = float(parts.sum())
-        df = total**2 / float((parts**2 / (n + 1)).sum())
-        return float(t_quantile(df) * (total + of_items + unknown) ** 0.5)
+        df = questions.freedom(total**2 / float((parts**2 / (n + 1)).sum()), len(np.unique(group)))
+        return float(t_quantile(df) * (questions.effect * (total + of_items) + unknown) ** 0.5)
 
     every = float(of_waiting.sum())
     return NextLabels(
@@ -155,8 +160,10 @@ def stratified_mean(labelled: Labelled, *, bounds: tuple[float, float] = UNBOUND
     its item's rows over those of all its labels (a ratio, Hájek 1971). Items that are `sure` are
     known and make no stratum: without their labels there is no estimate. Needs 20 labels and two
     of a stratum. Interval: t, with Satterthwaite's degrees of freedom over strata, of
-    Σ W²·s²/n + Σ w²·(mean of the stratum - overall mean)², w the share of rows of an item. Source:
-    Cochran 1977, Sampling Techniques, sections 5.4 and 6.10.
+    Σ W²·s²/n + Σ w²·(mean of the stratum - overall mean)², w the share of rows of an item. Where
+    items share questions it is times the design effect of these terms summed by question, never
+    below 1, with at most as many degrees as questions with a label less strata. Source: Cochran
+    1977, Sampling Techniques, sections 5.4 and 6.10.
 
     Labels that are all at the ends of the scale, `bounds`, are shares: the interval is that of four
     more labels, two at each end, divided evenly among the strata. Without them it held shares of
@@ -250,13 +257,41 @@ def _stratified(labelled: Labelled, bounds: tuple[float, float]) -> _Stratified 
     variance = (np.bincount(of_label, weights=apart) + added) / (counts - 1)
     middle = float((share * mean).sum())
     parts = share**2 * variance / counts
-    between = float((rest**2 * (mean[joined] - middle / share.sum()) ** 2).sum())
-    total = float(parts.sum())
+    moved = rest * (mean[joined] - middle / share.sum())
+    between, total = float((moved**2).sum()), float(parts.sum())
+    adds = (share / have)[of_label] * rows * (expert - (sums / have)[of_label])
+    questions = _Questions.of(labelled, adds, moved)
     varies = total > EPSILON
     df = total**2 / float((parts**2 / (counts - 1)).sum()) if varies else few - len(have)
-    return _Stratified(
-        at, known + middle, total + between, max(1.0, df), few, len(have), varies=varies
-    )
+    variance_of_mean = questions.effect * (total + between)
+    df = max(1.0, questions.freedom(df, len(have)))
+    return _Stratified(at, known + middle, variance_of_mean, df, few, len(have), varies=varies)
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """What questions that several items share do to the variance of a mean."""
+
+    effect: float = 1.0
+    """The design effect: by how much it grows."""
+    labelled: int | None = None
+    """How many have a label; None where items share none."""
+
+    @classmethod
+    def of(cls, labelled: Labelled, by_label: FloatArray, by_item: FloatArray) -> Self:
+        """Return it by what each label that was drawn, and each such item, adds to the mean."""
+        if labelled.question is None:
+            return cls()
+        question = labelled.question[~labelled.is_sure]
+        adds = by_item.copy()
+        adds[: len(by_label)] += by_label
+        alone, summed = float((adds**2).sum()), float((np.bincount(question, adds) ** 2).sum())
+        effect = summed / alone if alone > EPSILON else 1.0
+        return cls(max(1.0, effect), len(np.unique(question[: len(by_label)])))
+
+    def freedom(self, df: float, strata: int) -> float:
+        """Return the degrees of freedom, at most those of questions."""
+        return df if self.labelled is None else min(df, max(1.0, self.labelled - strata))
 
 
 def _joined(have: IntArray) -> IntArray:

@@ -291,13 +291,7 @@ def _unsaid(data: SweepData, rows: Sequence[ResultRow], unread: Sequence[str]) -
         who = "judges or people" if _people_named(data) else "judges"
         yield f"whether {who} are right (no known answers)"
     if not _with_people(rows):
-        if _people_named(data) == 1:
-            yield (
-                "how far people agree with each other (one person: no agreement among people can "
-                "be estimated)"
-            )
-        else:
-            yield "how far judges agree with people (no labels of two people: see item.people)"
+        yield "how far people agree with each other (no labels of two people: see item.people)"
     if pairs and not figures_by_judge(rows, LONGER):
         yield "whether judges prefer longer answers (no lengths)"
     if _judged_once(data):

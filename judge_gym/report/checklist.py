@@ -42,8 +42,9 @@ def _sentences(facts: Facts, concepts: Sequence[str]) -> Iterator[str]:
             f"LLM calls: {known['LLM calls']}, from {known['calls made']}; cost {known['cost']}."
         )
     yield (
-        "Figures have 95% intervals with items as the unit. A claim is decided by its interval "
-        "against a margin, and the p-value corrected for many tests has to agree."
+        "Figures have 95% intervals with items as the unit, or questions where several items "
+        "answer one. A claim is decided by its interval against a margin, and the p-value "
+        "corrected for many tests has to agree."
     )
     yield f"Analysis plan: {_plan(facts)}."
     yield f"Analysed with judge-gym {facts.run.version}."

@@ -306,6 +306,11 @@ def _answers_read_otherwise(unread: Unread, *, stored: bool) -> Iterator[str]:
             )
 
 
+def no_known_answer(items: int, which: str = "") -> str:
+    """Return how many items have no known answer, and `which`."""
+    return f"No known answer for {counted(items, 'item')}{which}. No accuracy is of them."
+
+
 def _rows_in_doubt(unread: Unread) -> Iterator[str]:
     if 0 < 2 * len(unread.again) < unread.cells:
         yield (
@@ -314,9 +319,8 @@ def _rows_in_doubt(unread: Unread) -> Iterator[str]:
             "of each out."
         )
     if unread.unlabelled:
-        yield (
-            f"No known answer for {counted(len(unread.unlabelled), 'item')}: "
-            f"{first_of(unread.unlabelled, _MOST_PLACES)}. No accuracy is of them."
+        yield no_known_answer(
+            len(unread.unlabelled), f": {first_of(unread.unlabelled, _MOST_PLACES)}"
         )
     if unread.unfinished:
         yield (

@@ -145,7 +145,7 @@ def read_report(session: Session, run_id: int) -> Report:
     wholly = facts.run.simulated and all(row.simulated for row in rows)
     models = (judge.model for judge in data.judges)
     planted = compare_planted(rows, models) if wholly else Planted()
-    summary = summary_of(facts, sweep_status(session, sweep), findings, planted, rows)
+    summary = summary_of(facts, sweep_status(session, sweep), findings, planted, rows, data)
     concepts = concepts_of(rows)
     trust = trust_tiles(rows, summary.headlines, facts.served, findings)
     return Report(

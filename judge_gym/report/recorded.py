@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from judge_gym.analysis.data import ItemTruth
 from judge_gym.analysis.recorded import Audited
 from judge_gym.analysis.testing import findings
 from judge_gym.counting import counted
@@ -41,7 +40,7 @@ from judge_gym.report.page import Report, concepts_of
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots import svg
 from judge_gym.report.plots.plot import Plot
-from judge_gym.report.summary import Summary
+from judge_gym.report.summary import Summary, items_and_questions
 from judge_gym.report.table import Table
 from judge_gym.report.tables import result_tables
 from judge_gym.report.trust import trust_tiles
@@ -68,7 +67,7 @@ def audit_report(found: Audited, recorded: Recorded, *, mapped: bool = True) -> 
     facts = Facts(run, described, judges, _NOTHING, _NOTHING, _NOTHING, _NOTHING, (), ())
     claims = audit_headlines(decided)
     summary = Summary(
-        ran=f"{counted(len(judges), 'judge')}, {_items_and_questions(found.data.truth)}",
+        ran=f"{counted(len(judges), 'judge')}, {items_and_questions(found.data.truth)}",
         progress="",
         spent=f"{counted(len(found.data.samples.arm), 'judgement')}{dropped(found.unread)}",
         headlines=claims,
@@ -99,13 +98,6 @@ def audit_report(found: Audited, recorded: Recorded, *, mapped: bool = True) -> 
         warning=found.too_few.message if found.too_few else "",
         plots=[specification_plot(rows)],
     )
-
-
-def _items_and_questions(truth: ItemTruth) -> str:
-    """Return how many items there are, and over how many questions their intervals are."""
-    items, questions = len(truth.label), len(set(truth.question))
-    said = counted(items, "item")
-    return f"{said} of {counted(questions, 'question')}" if 0 < questions < items else said
 
 
 def _items(found: Audited, recorded: Recorded) -> list[ShownWindow]:

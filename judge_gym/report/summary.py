@@ -4,7 +4,9 @@ import shlex
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
+from judge_gym.analysis.data import ItemTruth, SweepData
 from judge_gym.analysis.facets import averaged
 from judge_gym.counting import counted
 from judge_gym.design.plans import PlanState
@@ -12,6 +14,7 @@ from judge_gym.formats import dollars, number, percent
 from judge_gym.lab.status import Status, WorkflowStatus
 from judge_gym.metrics.estimate import RemarkKind
 from judge_gym.report.facts import Facts
+from judge_gym.report.file_cautions import no_known_answer
 from judge_gym.report.headlines import Headline, headlines, topic_of
 from judge_gym.report.moves import NO_SETTINGS, UNTESTED, MovedSettings, largest_settings
 from judge_gym.report.multiverse import rule_cautions, sign_change_cautions
@@ -57,11 +60,13 @@ def summary_of(
     status: Status,
     findings: Sequence[FindingRow],
     planted: Planted,
-    rows: Sequence[ResultRow] = (),
+    rows: Sequence[ResultRow],
+    data: SweepData,
 ) -> Summary:
     """Return the summary of an analysis run with the figures `rows`; `status` is its sweep's."""
     rows = averaged(rows)
-    documents = sum(window.documents or 0 for window in status.windows)
+    documents = counted(sum(window.documents or 0 for window in status.windows), "document")
+    is_import = bool(data.imported_arms) and not status.spent.calls
     found = headlines(findings)
     spent = status.spent
     cost = f"{number(spent.cost_usd)} USD"
@@ -71,11 +76,15 @@ def summary_of(
             (
                 status.experiments_text,
                 counted(len(facts.judges), "judge"),
-                counted(documents, "document") + (f" ({facts.dropped})" if facts.dropped else ""),
+                items_and_questions(data.truth)
+                if is_import
+                else documents + (f" ({facts.dropped})" if facts.dropped else ""),
             )
         ),
         progress="  ".join(map(_progress, status.workflows)),
-        spent=f"{counted(spent.calls, 'call')}, {spent.failed:,} failed, "
+        spent=counted(len(data.samples.arm), "judgement")
+        if is_import
+        else f"{counted(spent.calls, 'call')}, {spent.failed:,} failed, "
         + (f"{spent.unsent:,} more never sent, " if spent.unsent else "")
         + (f"{empty:,} empty, " if empty else "")
         + "cost "
@@ -87,6 +96,7 @@ def summary_of(
         ),
         headlines=found,
         cautions=(
+            *_without_known_answer(data),
             *_cautions(facts, status, findings, found, planted),
             *abstention_cautions(rows),
             *_understated(rows),
@@ -96,6 +106,24 @@ def summary_of(
         settings=largest_settings(rows),
         uses=scale_use(rows),
     )
+
+
+def items_and_questions(truth: ItemTruth) -> str:
+    """Return how many items there are, and over how many questions their intervals are."""
+    items, questions = len(truth.label), len(set(truth.question))
+    said = counted(items, "item")
+    return f"{said} of {counted(questions, 'question')}" if 0 < questions < items else said
+
+
+def _without_known_answer(data: SweepData) -> Iterator[str]:
+    """Yield how many items of judges with known answers have none."""
+    arms = [judge.arms for judge in data.judges if judge.experiment.ground_truth is not None]
+    known = [
+        bool(data.truth.label[item]) or isfinite(data.truth.value[item])
+        for item in data.items_of(arms)
+    ]
+    if any(known) and not all(known):
+        yield no_known_answer(len(known) - sum(known))
 
 
 def _understated(rows: Sequence[ResultRow]) -> Iterator[str]:

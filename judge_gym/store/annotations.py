@@ -94,6 +94,12 @@ def delete_labels(session: Session, name: str, items: Collection[int]) -> int:
     return len(deleted)
 
 
+def delete_set(session: Session, name: str) -> None:
+    """Delete a set with all its labels, of whatever sweep; nothing without one."""
+    session.execute(sa.delete(t.Annotation).where(_in_set(name)))
+    session.execute(sa.delete(t.AnnotationSet).where(t.AnnotationSet.name == name))
+
+
 def _in_set(name: str) -> sa.ColumnElement[bool]:
     of_set = sa.select(t.AnnotationSet.id).where(t.AnnotationSet.name == name)
     return t.Annotation.set_id.in_(of_set)

@@ -6,6 +6,8 @@ SELECT
     concept,
     country,
     judge,
+    scope ->> 'system' AS system,
+    scope ->> 'category' AS category,
     scope,
     min(estimate) FILTER (WHERE metric = 'accuracy') AS accuracy,
     min(lower) FILTER (WHERE metric = 'accuracy') AS lower,
@@ -31,12 +33,14 @@ WHERE metric IN (
 ) AND scope <> '{}'
 GROUP BY sweep, run_id, concept, country, judge, scope;
 
-COMMENT ON VIEW analysis.accuracy IS 'One row per judge of a control or benchmark: verdicts against what is known, from the latest analysis run.';
+COMMENT ON VIEW analysis.accuracy IS 'One row per judge of a control or benchmark, and per system and category of its items: verdicts against what is known, from the latest analysis run.';
 COMMENT ON COLUMN analysis.accuracy.sweep IS 'Name of the sweep.';
 COMMENT ON COLUMN analysis.accuracy.run_id IS 'The analysis run.';
 COMMENT ON COLUMN analysis.accuracy.concept IS 'What is judged.';
 COMMENT ON COLUMN analysis.accuracy.country IS 'Country or setting named in the prompts.';
 COMMENT ON COLUMN analysis.accuracy.judge IS 'The judge.';
+COMMENT ON COLUMN analysis.accuracy.system IS 'The system whose items it is of; NULL for all items.';
+COMMENT ON COLUMN analysis.accuracy.category IS 'The category whose items it is of; NULL for all items.';
 COMMENT ON COLUMN analysis.accuracy.scope IS 'The scope of the figures, as JSON.';
 COMMENT ON COLUMN analysis.accuracy.accuracy IS 'Share of verdicts at the true stage, 0 to 1; NULL for sets of stages.';
 COMMENT ON COLUMN analysis.accuracy.lower IS 'Lower end of its 95% interval.';

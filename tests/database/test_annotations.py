@@ -292,6 +292,7 @@ def test_labels_of_a_part_correct_a_judge(talks: Talks) -> None:
     assert corrected.estimate == pytest.approx(0.4, abs=0.05)
     assert corrected.lower < 0.4 < corrected.upper
     assert [remark.kind for remark in corrected.remarks] == [RemarkKind.RANDOM_LABELS]
+    assert "people" in figure(rows, "people_alpha_ordinal").because
     share = figure(rows, "corrected_share", stage="2", **third)
     assert share.estimate == pytest.approx(corrected.estimate)
     even = figure(rows, "corrected_share_rogan_gladen", stage="2", judge="recorded/even")

@@ -15,6 +15,7 @@ from judge_gym.analysis.recorded import audited
 from judge_gym.lab.importing import import_verdicts
 from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.mapping import load_recorded
+from judge_gym.report.page import read_report
 from judge_gym.store.results import load_results
 
 MAPPING = """
@@ -80,6 +81,46 @@ def test_figures_by_system_of_an_import_are_those_of_an_audit(database: str, fil
     assert set(truth.category) == {"late", "broken"}
     assert set(truth.family) == {"acme", "bot-2", "bot-3"}
     assert len(set(truth.question)) == 60
+    with engine.connect() as connection:
+        parts = connection.execute(sa.text("SELECT system, category FROM analysis.accuracy")).all()
+    systems = {("bot-1", None), ("bot-2", None), ("bot-3", None)}
+    assert set(parts) == {(None, None), (None, "late"), (None, "broken"), *systems}
+
+
+def test_labels_of_several_people_are_imported_and_compared_as_by_an_audit(
+    database: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(4)
+    lines = ["id,text,system,question,one,two,ann,ben"]
+    for question, system in np.ndindex(40, 2):
+        given = rng.integers(1, 6, 4)
+        ben = given[3] if question % 3 else ""
+        said = f"{given[0]},{given[1]},{given[2]},{ben}"
+        lines.append(f"a{question}-{system},Answer {question},bot-{system},q{question},{said}")
+    (tmp_path / "judged.csv").write_text("\n".join(lines))
+    (tmp_path / "mapping.yaml").write_text(
+        "name: people\nconcept: right\nsource: made up\njudge: '{column}'\nverdicts: [one, two]\n"
+        "scale: {lowest: 1, highest: 5}\n"
+        "item: {key: id, text: text, system: system, question: question, people: [ann, ben]}\n"
+    )
+    recorded, rubric = load_recorded(tmp_path / "mapping.yaml")
+    files = recorded_files([tmp_path / "judged.csv"], recorded)
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    for _ in range(2):
+        with Session(engine) as session, session.begin():
+            labels = import_verdicts(session, files, recorded, rubric).labels
+        assert labels is not None
+        assert (labels.people, labels.stored) == (2, 80 + 52)
+    run_id = analysis.analyse(engine, recorded.name)
+    with Session(engine) as session:
+        stored = {
+            (row.metric, row.scope.get("judge"), row.scope.get("system")): row.estimate
+            for row in load_results(session, run_id)
+        }
+    for row in audited(files, recorded, rubric).rows:
+        if row.metric.startswith(("people_", "majority_", "system_corrected")):
+            about = (row.metric, row.scope.get("judge"), row.scope.get("system"))
+            assert stored[about] == pytest.approx(row.estimate, abs=1e-9), row
 
 
 def test_pairs_of_systems_of_an_import_are_ranked_as_by_an_audit(
@@ -154,3 +195,54 @@ def test_rows_in_another_order_and_form_are_stored_with_the_same_figures(
             })  # fmt: skip
     assert len(stored[0]) > 50
     assert stored[1] == stored[0]
+
+
+def test_copies_of_the_answers_to_a_question_narrow_no_interval(
+    database: str, tmp_path: Path
+) -> None:
+    """Four equal answers to each of 60 questions say no more than one, and half are labelled."""
+    rng, right = np.random.default_rng(5), np.arange(60) % 3 > 0
+    judged = [np.where(rng.random(60) < 0.8, right, ~right) for _ in range(2)]
+    words, found = ("fail", "pass"), {}
+    for copies in (1, 4):
+        lines = ["id,text,question,label,one,two"]
+        for n, copy in np.ndindex(60, copies):
+            label = words[int(right[n])] if n < 30 else ""
+            said = ",".join(words[int(of[n])] for of in judged)
+            lines.append(f"a{n}-{copy},Answer {n},q{n},{label},{said}")
+        (tmp_path / "copies.csv").write_text("\n".join(lines))
+        (tmp_path / "mapping.yaml").write_text(
+            f"name: copies-{copies}\nconcept: right\nsource: made up\njudge: '{{column}}'\n"
+            "stages: [fail, pass]\nverdicts: [one, two]\n"
+            "item: {key: id, text: text, question: question, truth: label}\n"
+        )
+        recorded, rubric = load_recorded(tmp_path / "mapping.yaml")
+        files = recorded_files([tmp_path / "copies.csv"], recorded)
+        engine = sa.create_engine(database, poolclass=sa.NullPool)
+        with Session(engine) as session, session.begin():
+            import_verdicts(session, files, recorded, rubric)
+        run_id = analysis.analyse(engine, recorded.name)
+        with Session(engine) as session:
+            rows = [row for row in load_results(session, run_id) if row.estimate is not None]
+        found[copies] = {
+            (row.metric, *(row.scope.get(name) for name in ("judge", "stage", "term"))): (
+                row.estimate if row.lower is None else row.upper - row.lower
+            )
+            for row in rows
+            if row.metric.startswith(("corrected_", "labels_half_width", "regression"))
+            and not str(row.scope.get("term", "")).startswith("variance")
+            and row.scope.get("part", "now") == "now"
+        }
+    assert {metric for metric, *_ in found[4]} == {
+        "corrected_mean", "corrected_mean_stratified", "corrected_share",
+        "corrected_share_rogan_gladen", "labels_half_width", "regression",
+        "regression_ordered_logit", "regression_mixed_model",
+    }  # fmt: skip
+    with Session(engine) as session:
+        summary = read_report(session, run_id).summary
+    assert "240 items of 60 questions" in summary.ran
+    assert any("120 items" in caution for caution in summary.cautions)
+    for about, width in found[4].items():
+        # The mixed model takes judges' own errors on items of one question as independent.
+        if about[0] != "regression_mixed_model" or about[-1] == "intercept":
+            assert width > 0.8 * found[1][about], about

@@ -384,7 +384,7 @@ def test_the_documented_scores_are_the_shipped_ones_and_are_audited(command: Com
     assert "1 empty answer, unreadable for the judge and no other: beta on a03 (line 7)." in said
     assert "No known answer for 1 item: a06." in said
     assert "the label of one person (editor)" in said
-    assert "one person: no agreement among people can be estimated" in said
+    assert "how far people agree with each other" in said
     page_written = page_of(command, "scores").read_text()
     assert "recorded/" not in page_written
     assert "No description" not in page_written
@@ -1582,8 +1582,11 @@ def test_labels_of_systems_that_files_name_otherwise_and_double_labels_are_told(
     assert "prompt is 'Warm'" in refused.errors
     assert "Did you mean warm?" in refused.errors
     file.write_text("\n".join([header, *labels, *more]))
-    shown = " ".join(command(*typed).fine().output.split())
+    shown_lines = command(*typed).fine().output.splitlines()
+    shown = " ".join(" ".join(shown_lines).split())
     assert "labels of one person that differ: q3 (calm, ann)." in shown
+    rows = [line.split() for line in shown_lines if line.startswith("j ")]
+    assert any("47" in row for row in rows)  # of 48 with two people's labels
     assert "no such item: labels.csv (1)" in shown
     assert "labels cannot tell which is better" in shown
     assert "Forecast: decided with a chance of" in shown

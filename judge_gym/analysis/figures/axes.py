@@ -210,8 +210,9 @@ TABLES = (
         "Regression",
         (
             "Score on the 0-1 scale (or uncertainty gap) by judge, concept and axis; errors "
-            "clustered by item (CR2, Satterthwaite), p by Benjamini-Hochberg. The checks ask "
-            "whether it hangs on the model: log odds of a higher stage, and random items."
+            "clustered by item, or by question where several items share one (CR2, "
+            "Satterthwaite), p by Benjamini-Hochberg. The checks ask whether it hangs on the "
+            "model: log odds of a higher stage, and random items."
         ),
         question="design",
         rank=50,
@@ -232,7 +233,8 @@ TABLES = (
             "contested concepts (ecc): those alone, with the quality of the rubric as a term",
             "all tasks (ablation): every task",
             "uncertainty_gap: |A|/S of subset verdicts (0 for one stage) in the place of x",
-            "ordered logit: log odds of a higher stage; mixed model: items and owners random",
+            "ordered logit: log odds of a higher stage; mixed model: items, questions and owners "
+            "random",
         ),
         needs=(
             (
@@ -552,14 +554,17 @@ def _rows(metric: str, fit: Fit, origin: Origin) -> Iterator[ResultRow]:
 
 
 def _table(data: SweepData, groups: Sequence[Group]) -> dict[str, np.ndarray]:
-    """Return a row per scored sample of every own arm."""
+    """Return a row per scored sample of every own arm, with its question if several share one."""
     parts = [
         _judge_columns(data, judge)
         for group in groups
         for judge in group.judges
         if judge.of_kind("own")
     ]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    items, place = np.unique(table["item"], return_inverse=True)
+    questions = data.questions(items)
+    return table if questions is None else {**table, "question": questions[place]}
 
 
 def _judge_columns(data: SweepData, judge: SweepJudge) -> dict[str, np.ndarray]:

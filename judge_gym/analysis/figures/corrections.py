@@ -4,7 +4,7 @@ Labels are those of people under the judge's rubric, or the known answers. Where
 one, or none, there is nothing to correct.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -14,12 +14,14 @@ from judge_gym.analysis.figures.people import labels_of_arms, uses, verdicts_of_
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import known_truth, parts_of
-from judge_gym.metrics.cells import BoolArray, FloatArray, pignistic
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, numbered, pignistic
 from judge_gym.metrics.estimate import (
     UNIT_INTERVAL,
     Estimate,
     Remark,
     RemarkKind,
+    effective_counts,
+    expected_half_width,
     remarked,
 )
 from judge_gym.metrics.expert_labels import (
@@ -31,6 +33,8 @@ from judge_gym.metrics.expert_labels import (
     rogan_gladen_difference,
 )
 from judge_gym.metrics.stratified_labels import NEXT_LABELS, next_labels, stratified_mean
+from judge_gym.metrics.system_ranking import Ranking, ranking
+from judge_gym.metrics.system_scores import SystemScores
 from judge_gym.store.results import ResultRow
 
 POWERED = (
@@ -149,12 +153,22 @@ class _JudgedItems:
 
     shares: FloatArray
     present: BoolArray
+    question: IntArray | None
+    """What each item answers, from 0; None where no two share one."""
 
     @property
     def nearest(self) -> FloatArray:
         """The stage nearest to its mean score of each item, on the 0-1 scale."""
         top = self.shares.shape[1] - 1
         return np.asarray(np.floor(_scores(self.shares) * top + 0.5) / top)
+
+    def design_effect(self, values: FloatArray, chosen: BoolArray) -> float:
+        """Return how many of the chosen items count as one in their share; 1 or more."""
+        if self.question is None or not chosen.any():
+            return 1.0
+        of = self.question[chosen]
+        _, counted = effective_counts(np.bincount(of, values[chosen]), np.bincount(of))
+        return int(chosen.sum()) / counted
 
 
 def _scores(shares: FloatArray) -> FloatArray:
@@ -165,8 +179,9 @@ def _scores(shares: FloatArray) -> FloatArray:
 def corrections(group: Group) -> Iterator[ResultRow]:
     """Yield the corrected figures of each judge with labels of a part of its items."""
     shares, present = pignistic(group.own)
+    question = group.data.questions(group.items)
     for number, judge in enumerate(group.judges):
-        judged = _JudgedItems(shares[number], present[number])
+        judged = _JudgedItems(shares[number], present[number], question)
         for known in _known(group, number):
             labelled = known.labelled & judged.present
             others = judged.present & ~known.labelled
@@ -201,10 +216,7 @@ def _figures(
 ) -> Iterator[tuple[Estimate, dict[str, str]]]:
     every = np.ones(len(group.items), dtype=np.bool_)
     expert, judge = _scores(known.shares), _scores(judged.shares)
-    of_all = _part(known, judged, expert, judge, every)
-    mean = prediction_powered_mean(
-        of_all.expert, of_all.judge, of_all.judge_alone, bounds=UNIT_INTERVAL
-    )
+    mean = _mean(known, judged, expert, judge)
     yield replace(mean, metric="corrected_mean", unit="0-1 scale"), {}
     by_stage = _part(known, judged, expert, judged.nearest, every)
     stratified = stratified_mean(by_stage, bounds=UNIT_INTERVAL)
@@ -212,10 +224,7 @@ def _figures(
     for stage in range(1 if group.n_stages == 2 else 0, group.n_stages):
         scope = {"stage": str(stage + 1)}
         shares = known.shares[:, stage], judged.shares[:, stage]
-        part = _part(known, judged, *shares, every)
-        share = prediction_powered_mean(
-            part.expert, part.judge, part.judge_alone, bounds=UNIT_INTERVAL
-        )
+        share = _mean(known, judged, *shares)
         yield replace(share, metric="corrected_share", unit="share"), scope
         screened = rogan_gladen(_screened(known, judged, stage, every))
         yield replace(screened, metric="corrected_share_rogan_gladen"), scope
@@ -230,16 +239,23 @@ def _differences(
     systems = {
         about["category"]: chosen for about, chosen in parts_of(group) if "category" in about
     }
-    if len(systems) > MOST_SYSTEMS:
+    if not 2 <= len(systems) <= MOST_SYSTEMS:
         return
-    for first, second in combinations(systems, 2):
+    ranked = None if judged.question is None else _ranked(known, judged, expert, judge, systems)
+    for place, other in combinations(range(len(systems)), 2):
+        first, second = (list(systems)[one] for one in (place, other))
         scope = {"category": f"{second} less {first}"}
         parts = [_part(known, judged, expert, judge, systems[name]) for name in (first, second)]
-        powered = prediction_powered_difference(*parts, scale=UNIT_INTERVAL)
+        if ranked is None:
+            powered = prediction_powered_difference(*parts, scale=UNIT_INTERVAL)
+        else:
+            n = parts[0].n + parts[1].n
+            powered = replace(ranked.difference_of(place, other), n=n, n_items=n)
         yield replace(powered, metric="corrected_difference", unit="0-1 scale"), scope
         if group.n_stages == 2:
             screened = [_screened(known, judged, 1, systems[name]) for name in (first, second)]
-            difference = rogan_gladen_difference(*screened)
+            both = _screened(known, judged, 1, systems[first] | systems[second])
+            difference = rogan_gladen_difference(*screened, effects=both.effects)
             yield replace(difference, metric="corrected_difference_rogan_gladen"), scope
 
 
@@ -262,10 +278,9 @@ def _planned(labelled: Labelled, n_stages: int) -> Iterator[tuple[Estimate, dict
         f"{total} more as planned": plan.allocated,
     }
     for part, half in widths.items():
-        width = Estimate(
-            "labels_half_width", half, None, None, n, n, method=method, unit="0-1 scale",
-            because="it is expected",
-        )  # fmt: skip
+        width = expected_half_width(
+            "labels_half_width", half, n=n, n_items=n, method=method, unit="0-1 scale"
+        )
         yield width, {"part": part}
 
 
@@ -274,7 +289,41 @@ def _part(
 ) -> Labelled:
     labelled = known.labelled & judged.present & chosen
     others = judged.present & ~known.labelled & chosen
-    return Labelled(expert[labelled], judge[labelled], judge[others])
+    order = np.concatenate([np.flatnonzero(labelled), np.flatnonzero(others)])
+    question = None if judged.question is None else numbered(judged.question[order])
+    return Labelled(expert[labelled], judge[labelled], judge[others], question=question)
+
+
+def _mean(known: _Known, judged: _JudgedItems, expert: FloatArray, judge: FloatArray) -> Estimate:
+    """Return the mean of labels for all items; over questions where several items share one."""
+    every = np.ones(len(expert), dtype=np.bool_)
+    part = _part(known, judged, expert, judge, every)
+    if judged.question is None or part.is_too_small:
+        return prediction_powered_mean(
+            part.expert, part.judge, part.judge_alone, bounds=UNIT_INTERVAL
+        )
+    mean = _ranked(known, judged, expert, judge, {"": every}).mean_of(0)
+    return replace(mean, n=part.n, n_items=part.n)
+
+
+def _ranked(
+    known: _Known,
+    judged: _JudgedItems,
+    expert: FloatArray,
+    judge: FloatArray,
+    systems: Mapping[str, BoolArray],
+) -> Ranking:
+    """Return the means of labels for all items of each system, with errors over questions."""
+    system, of = np.nonzero([chosen & judged.present for chosen in systems.values()])
+    scores = SystemScores(
+        system=system,
+        cluster=numbered(of if judged.question is None else judged.question[of]),
+        judge=judge[of],
+        people=expert[of],
+        n_systems=len(systems),
+        binary=False,
+    )
+    return ranking(scores, np.random.default_rng(0))
 
 
 def _screened(known: _Known, judged: _JudgedItems, stage: int, chosen: BoolArray) -> Screened:
@@ -291,6 +340,11 @@ def _screened(known: _Known, judged: _JudgedItems, stage: int, chosen: BoolArray
         truly=int(truly.sum()),
         passes=float((1 - marks[not_truly]).sum()),
         not_truly=int(not_truly.sum()),
+        effects=(
+            judged.design_effect(marks, others),
+            judged.design_effect(marks, truly),
+            judged.design_effect(1 - marks, not_truly),
+        ),
     )
 
 

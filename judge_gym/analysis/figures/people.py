@@ -10,7 +10,7 @@ from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.annotations import Annotation, Annotations, as_number
 from judge_gym.metrics.accuracy import cohens_kappa, share_correct
-from judge_gym.metrics.agreement import krippendorff_alpha
+from judge_gym.metrics.agreement import NO_SHARED_ITEM, krippendorff_alpha
 from judge_gym.metrics.belief import belief_distance
 from judge_gym.metrics.cells import FloatArray, Verdicts
 from judge_gym.metrics.estimate import Estimate, not_estimable
@@ -267,6 +267,8 @@ def people_figures(group: Group) -> Iterator[ResultRow]:
         people = verdicts_of_people(group, given, labels)
         metric = "people_alpha_ordinal"
         alpha = krippendorff_alpha(people, group.rng(metric, people=given.name))
+        if alpha.because == NO_SHARED_ITEM:
+            alpha = replace(alpha, because="no item has the labels of two people")
         yield group.row(replace(alpha, metric=metric), group.own_arms, people=given.name)
         values = np.arange(1.0, group.n_stages + 1)
         how = LabelComparison(given.score, given.epsilon, values)
@@ -280,12 +282,14 @@ def people_figures(group: Group) -> Iterator[ResultRow]:
 
 
 def _majority(group: Group, people: Verdicts) -> FloatArray | None:
-    """Return the stage that most people gave each item, NaN for a tie and of one person.
+    """Return the stage that most people gave each item; NaN for a tie, of one person, and where
+    a person gave it several.
 
-    None where no item has two people, and where labels are sets.
+    None where no item has one.
     """
     several = (people.sizes() > 0).sum(axis=0) > 1
-    if group.is_subset or not several.any() or np.bitwise_count(people.stages).max(initial=0) > 1:
+    several[people.item[np.bitwise_count(people.stages) > 1]] = False
+    if group.is_subset or not several.any():
         return None
     return np.where(several, known_stages(people, by_vote=True), np.nan)
 

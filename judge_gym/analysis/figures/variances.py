@@ -13,7 +13,9 @@ from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of_single
 from judge_gym.metrics.cells import FloatArray, IntArray, scores
 from judge_gym.metrics.estimate import (
+    WIDEST,
     Estimate,
+    expected_half_width,
     not_estimable,
 )
 from judge_gym.metrics.facets import (
@@ -107,7 +109,7 @@ TABLES = (
 
 
 TARGET = 0.8
-"""The half-width that a next step is to reach, as a share of the present one."""
+"""The half-width that a next step is to reach, as a share of the present one, or of the widest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +147,12 @@ def variances(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
             continue
         now = half_width(known, known.sizes, known.replicates)
         asked = [judge.asked for group in same for judge in group.judges]
-        for step in next_steps(known, TARGET * now):
+        for step in next_steps(known, TARGET * min(now, WIDEST)):
             for estimate in _bought(step, asked, len(scored.values)):
                 named = replace(estimate, metric=estimate.metric + suffix)
                 yield result_row(named, {**scope, "part": step.facet}, origin)
-        width = Estimate(
-            f"half_width{suffix}", now, None, None, len(scored.values), known.sizes[ITEM],
+        width = expected_half_width(
+            f"half_width{suffix}", now, n=len(scored.values), n_items=known.sizes[ITEM],
             method=f"expected half-width of the 95% interval of the mean {of}, all facets random",
             unit=of,
         )  # fmt: skip

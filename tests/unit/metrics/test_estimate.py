@@ -16,6 +16,7 @@ from judge_gym.metrics.estimate import (
     RemarkKind,
     caution_below,
     clustered_wilson,
+    expected_half_width,
     jackknife_interval,
     jackknife_weights,
     mean_over_items,
@@ -52,6 +53,12 @@ def test_a_figure_is_rescaled_with_all_that_is_in_its_unit():
     assert rescaled(share, 4, 1) == points
     nothing = not_estimable("share", "there is one judge")
     assert rescaled(nothing, 4, 1) == nothing
+
+
+def test_no_half_width_of_a_share_is_above_a_half():
+    about = {"n": 2, "n_items": 2, "method": "t", "unit": "share"}
+    assert expected_half_width("width", 0.5, **about).estimate == 0.5
+    assert expected_half_width("width", 1.25, **about).estimate is None
 
 
 def test_not_estimable_says_why():
