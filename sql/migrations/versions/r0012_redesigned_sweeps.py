@@ -10,7 +10,7 @@ revision = "r0012"
 down_revision = "r0011"
 branch_labels = None
 depends_on = None
-VIEWS = "33f8cb2d26a93652"
+VIEWS = "a6ecce1d9522b949"
 
 
 def upgrade() -> None:

@@ -10,7 +10,7 @@ revision = "r0014"
 down_revision = "r0013"
 branch_labels = None
 depends_on = None
-VIEWS = "370defd5b145f37d"
+VIEWS = "5bbc6241b7189211"
 
 
 def upgrade() -> None:
