@@ -255,9 +255,11 @@ def _seconds(settings: Settings, provider: Provider, calls: Sequence[tuple[int, 
     if not total:
         return 0.0
     # A chunk holds one of the provider's task slots, and with it a share of its bounds.
-    share = min(1.0, settings.workers / provider.task_slots)
-    chunks = settings.workers * settings.first_chunk
-    in_flight = min(total, chunks, max(1, int(provider.concurrency * share)))
+    chunks = min(settings.workers, ceil(total / settings.first_chunk))
+    share = min(1.0, chunks / provider.task_slots)
+    in_flight = min(
+        total, chunks * settings.first_chunk, max(1, int(provider.concurrency * share))
+    )
     bounds = [sum(count * kind.latency_s for count, kind in calls) / in_flight]
     if provider.requests_per_minute:
         bounds.append(60 * total / (provider.requests_per_minute * share))

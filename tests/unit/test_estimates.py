@@ -102,13 +102,15 @@ def test_a_cost_with_an_unknown_part_is_unknown() -> None:
 @pytest.mark.parametrize(
     ("provider", "settings", "seconds"),
     [
-        # 120 calls of 4 s, 8 at a time.
-        ({}, {}, 60),
-        # 60 a minute: two minutes; 600 a minute: 12 s, so the concurrency rules.
-        ({"requests_per_minute": 60}, {}, 120),
-        ({"requests_per_minute": 600}, {}, 60),
-        # 240,000 tokens reserved, 40,000 a minute.
-        ({"tokens_per_minute": 40_000}, {}, 360),
+        # 120 calls of 4 s are two chunks, which hold two of four slots: 4 of 8 at a time.
+        ({}, {}, 120),
+        # 60 a minute, of which half: four minutes; 600 a minute: 24 s, so the concurrency rules.
+        ({"requests_per_minute": 60}, {}, 240),
+        ({"requests_per_minute": 600}, {}, 120),
+        # 240,000 tokens reserved, half of 40,000 a minute.
+        ({"tokens_per_minute": 40_000}, {}, 720),
+        # Four chunks hold all four slots.
+        ({}, {"chunk_size": 30}, 60),
         # One worker holds one of four slots: a quarter of 8 in flight, of 60 a minute.
         ({}, {"workers": 1}, 240),
         ({"requests_per_minute": 60}, {"workers": 1}, 480),
