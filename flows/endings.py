@@ -41,19 +41,6 @@ T = TypeVar("T")
 Ending = Coroutine[Any, Any, State[Any]]
 
 
-def failing_in_words(flow: Callable[P, Ending]) -> Callable[P, Ending]:
-    """Fail with the message of an error that the user can fix, instead of with its traceback."""
-
-    @functools.wraps(flow)
-    async def run(*arguments: P.args, **options: P.kwargs) -> State[Any]:
-        try:
-            return await flow(*arguments, **options)
-        except JudgeGymError as error:
-            return Failed(message=str(error), data=error)
-
-    return run
-
-
 OUTAGES = 3
 """Times that a flow begins again after it lost the database."""
 WORKED_S = 10.0
@@ -69,10 +56,17 @@ def resumable(
 
     Connections wait for both. When one does not come back, the run ends as crashed, so that a run
     of a deployment is resumed later; its data is the `OutageError`. At a bound per hour, a run of a
-    deployment ends as waiting, and its next run is scheduled.
+    deployment ends as waiting, and its next run is scheduled. An error that the user can fix ends
+    it in words, without a traceback.
     """
 
     @functools.wraps(flow)
+    async def in_words(*arguments: P.args, **options: P.kwargs) -> T:
+        try:
+            return await run(*arguments, **options)
+        except JudgeGymError as error:
+            return cast(T, Failed(message=str(error), data=error))
+
     async def run(*arguments: P.args, **options: P.kwargs) -> T:
         outages, away_since = 0, 0.0
         while True:
@@ -97,7 +91,7 @@ def resumable(
                 get_run_logger().warning("%s Resuming.", failure.message)
                 await asyncio.sleep(AGAIN_S)
 
-    return run
+    return in_words
 
 
 async def wait_for_the_hour(bound: HourlyBoundError, **changes: Any) -> State[Any]:

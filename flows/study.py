@@ -16,7 +16,6 @@ from flows.approving import ApproveOver
 from flows.endings import (
     REMEDY,
     PartialFailure,
-    failing_in_words,
     resumable,
     wait_for_the_hour,
 )
@@ -44,7 +43,6 @@ from tasks.studies import report_drift
 
 
 @flow(name="study", flow_run_name=study_run_name, on_failure=[emit_failure])
-@failing_in_words
 @resumable
 async def study(
     file: File,

@@ -21,7 +21,6 @@ from flows.endings import (
     Waiting,
     caused_by,
     combined,
-    failing_in_words,
     resumable,
     run_again_later,
     tag_as_partial,
@@ -51,7 +50,6 @@ Workflow = Flow[..., Coroutine[Any, Any, State[Any]]]
 
 
 @flow(name="sweep", flow_run_name=sweep_run_name, on_failure=[emit_failure])
-@failing_in_words
 @resumable
 async def sweep(
     file: OrLeftOut[File] = None,
