@@ -146,9 +146,13 @@ def _to_fill_in(
                 f"of an answer in either order, write `verdicts: [{{column: {verdict}, own_order: "
                 "true}]`."
             )
+        seems = (
+            f"a row for each judgement, by the judge in {mapping['judge_column']}"
+            if "judge_column" in mapping
+            else f"a list of judgements in each row, by {first_of([*mapping['names'].values()])}"
+        )
         return NoMappingError(
-            f"{error.message} It seems to have a row for each judgement, by the judge in "
-            f"{mapping['judge_column']}.{own}",
+            f"{error.message} It seems to have {seems}.{own}",
             f"Correct this mapping{order}, save it, such as in {file}, and add "
             f"`--mapping {shlex.quote(str(file))}`:\n\n{_yaml(mapping)}",
         )

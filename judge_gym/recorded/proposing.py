@@ -39,7 +39,7 @@ from judge_gym.recorded.givers import names_a_judge, names_a_person
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
 from judge_gym.recorded.mapping import DECIMAL_COMMAS, ScoreScale, as_score, read_score
 from judge_gym.recorded.orders import columns_in_two_orders
-from judge_gym.recorded.tables import ProposedTable, words_of
+from judge_gym.recorded.tables import ProposedTable, key_text, words_of
 
 _SYSTEM = (*COLUMNS["system"], "submission", "bot", "assistant", "agent")
 _KEYS = (*COLUMNS["item"], "idx", "index", "key", "uid")
@@ -263,11 +263,10 @@ def _item(
     table: ProposedTable, key: Sequence[str], verdicts: Collection[str], repeat: str
 ) -> tuple[dict[str, str], list[ColumnRole]]:
     """Return the columns that describe an item, and why each is taken so."""
-    written = key[0] if len(key) == 1 else "-".join(f"{{{one}}}" for one in key)
     why = "differs in every row" if len(key) == 1 else "differ in every row together"
     if repeat:
         why = f"differ in every row together with {repeat}, whose rows are repeats"
-    item, taken = {"key": written}, [ColumnRole(one, "item", why) for one in key]
+    item, taken = {"key": key_text(key)}, [ColumnRole(one, "item", why) for one in key]
     for role, names in (("system", _SYSTEM), ("question", COLUMNS["question"]), ("text", _TEXTS)):
         found = table.named(names, verdicts, repeated=role != "text")
         if found and (role != "question" or found not in item.values()):
