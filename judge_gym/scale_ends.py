@@ -1,4 +1,5 @@
-"""Where a scale ends, by the scores and labels on it: one declared too small or too large."""
+"""Where a scale ends, by the scores and labels on it: one declared too small or too large; and what
+to look for where it may run the other way."""
 
 import math
 import re
@@ -34,6 +35,15 @@ _CHANCE = 0.01
 
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.|to|bis)\s*(\d+(?:\.\d+)?)")
 """A scale in the name of a column, such as 1-5 or 0 to 10."""
+
+
+def other_way(judges: int = 1) -> str:
+    """Return what to look for where judges are shown to agree less than by chance with labels."""
+    gives, its = ("It gives", "its scale") if judges == 1 else ("They give", "their scale")
+    return (
+        f"{gives} the higher score to what people give the lower one: look whether {its}, or that "
+        "of the labels, runs the other way round."
+    )
 
 
 def named_end(column: str) -> float | None:
