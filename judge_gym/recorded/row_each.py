@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from judge_gym.alike import column_name, folded, two_answers
+from judge_gym.alike import column_name, two_answers
 from judge_gym.evidence.columns import as_text
 from judge_gym.recorded.column_roles import NOT_VERDICTS
 from judge_gym.recorded.derived import NoMappingError, Rows, named_by
@@ -21,7 +21,7 @@ from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.givers import names_a_judge, names_a_person
 from judge_gym.recorded.mapping import as_score
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
-from judge_gym.recorded.orders import two_orders
+from judge_gym.recorded.orders import tie_between, two_orders
 from judge_gym.recorded.tables import ProposedTable, key_text, words_of
 
 _JUDGES = {
@@ -31,8 +31,6 @@ _JUDGES = {
 """Names of columns that name the judge of a row; of `model` the values tell whether it does."""
 _SYSTEMS = {*COLUMNS["system"], "submission", "bot", "assistant"}
 _QUESTIONS = {*COLUMNS["question"], "frage"} - {"prompt"}
-_TIES = {"tie", "ties", "draw", "equal", "neither", "both", "same"}
-"""Verdicts on a pair that are neither answer."""
 _DEEPEST = 6
 _MOST_ENTRIES = 10
 """Entries of a list that have a path of their own."""
@@ -314,8 +312,4 @@ def _scale(table: ProposedTable, verdicts: Sequence[str]) -> dict[str, Any]:
         low = 1.0 if 1 < ends[0] <= MOST and ends[0].is_integer() else ends[0]
         return {"scale": scale_of(low, ends[1]).model_dump()}
     stages = sorted(set().union(*map(table.distinct, verdicts)))[:MOST]
-    ties = [one for one in stages if folded(one) in _TIES]
-    if len(stages) == 3 and len(ties) == 1:  # a tie is between the two others
-        first, second = (one for one in stages if one not in ties)
-        stages = [first, *ties, second]
-    return {"stages": stages}
+    return {"stages": tie_between(stages)}
