@@ -48,7 +48,8 @@ def directions(group: Group) -> Iterator[ResultRow]:
                 WITH_OTHERS,
                 np.delete(means.value[:, kept], place, axis=0).mean(axis=0),
             )
-        found = rank_correlation(metric, means.value[place, kept], others, n=len(others))
+        own, questions = means.value[place, kept], np.unique(group.questions(kept))
+        found = rank_correlation(metric, own, others, n=len(others), clusters=len(questions))
         yield group.row(found, [group.own_arms[number]], judge=group.judges[number].model)
 
 
