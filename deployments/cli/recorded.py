@@ -108,7 +108,7 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
         except NoMappingError as none:
             raise _to_fill_in(files, error, none) from None
         return _proposed(paths, proposal, yes=yes)
-    options.check_no_columns()
+    options.check_no_columns([name for one in found.readings for name in one.item.people])
     notes = [f"Read as {kind}. --show-mapping prints how; a mapping file can say otherwise."]
     notes += [f"Not read: {name} ({why})." for name, why in found.unread.items()]
     notes += found.notes

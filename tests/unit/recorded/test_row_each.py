@@ -212,3 +212,26 @@ def test_all_entries_of_one_list_are_judges(command: CommandLine, *, moved: bool
     assert {one["scope"].get("judge") for one in found["figures"]} >= {*JUDGES, "gemini"}
     recorded = Recorded.model_validate(YAML(typ="safe").load(mapping))
     assert (recorded.item.key, recorded.item.people) == ("id", ("human.e0", "human.e1"))
+
+
+@pytest.mark.parametrize("words", [("1", "2"), ("Yes", "No")])
+def test_columns_of_people_beside_a_judge_in_each_row_are_named_and_read(
+    command: CommandLine, words: tuple[str, str]
+) -> None:
+    high = words[0]
+    judged = words if high == "1" else ("TRUE", "FALSE")
+    lines = ["id,judge,score,e0,e1"]
+    for n in range(40):
+        labels = f"{words[n % 2]},{words[n // 2 % 2] if n % 3 else ''}"
+        lines += [f"a{n},{judge},{judged[(n + place) % 2]},{labels}"
+                  for place, judge in enumerate(JUDGES)]  # fmt: skip
+    (command.folder / "long.csv").write_text("\n".join(lines))
+    if high == "1":
+        assert "--people e0,e1" in " ".join(command("audit", "long.csv").fine().output.split())
+    shown = command("audit", "long.csv", "--people", "e0,e1", "--json").fine()
+    right = {one["scope"]["judge"]: one["estimate"] for one in json.loads(shown.output)["figures"]
+             if one["metric"] == "majority_accuracy" and "judge" in one["scope"]}  # fmt: skip
+    assert right == {JUDGES[0]: 1, JUDGES[1]: 0}
+    refused = command("audit", "long.csv", "--people", "e0,e7")
+    assert refused.code == 2
+    assert "e7" in refused.errors
