@@ -1,4 +1,5 @@
-"""Where a scale ends, by the scores and labels on it: one declared too small or too large."""
+"""Where a scale ends, by the scores and labels on it: one declared too small or too large; and what
+to look for where it may run the other way."""
 
 import math
 import re
@@ -34,6 +35,15 @@ _CHANCE = 0.01
 
 _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:-|–|—|\.\.|to|bis)\s*(\d+(?:\.\d+)?)")
 """A scale in the name of a column, such as 1-5 or 0 to 10."""
+
+
+def other_way(judges: int = 1) -> str:
+    """Return what to look for where judges are shown to agree less than by chance with labels."""
+    gives, its = ("It gives", "its scale") if judges == 1 else ("They give", "their scale")
+    return (
+        f"{gives} the higher score to what people give the lower one: look whether {its}, or that "
+        "of the labels, runs the other way round."
+    )
 
 
 def named_end(column: str) -> float | None:
@@ -125,7 +135,9 @@ def scales_apart(
 
     >>> one, ten = Counter(range(1, 6)), Counter(range(1, 11))
     >>> scales_apart({"a": one + one, "b": ten})
-    {'a': 5, 'b': 10}
+    {'a': 5.0, 'b': 10.0}
+    >>> scales_apart({"a": Counter({1: 99, 3: 99, 4: 99, 5: 1}), "b": ten})
+    {'a': 5.0, 'b': 10.0}
     >>> scales_apart({"a": Counter({2: 9, 3: 9, 4: 9}), "b": ten})
     {}
     """
@@ -182,13 +194,15 @@ def slip_above(scores: Counter[float]) -> tuple[float, float] | None:
 def _span(scores: Counter[float]) -> tuple[float, float] | None:
     """Return the lowest and the highest of a judge's scores; None of few scores, or of one alone.
 
-    A rare one of few different scores is a slip, and no end.
+    A rare one of few different scores is a slip, and no end, but for a usual end next to the
+    others: one 5 of 300 scores from 1 to 4.
     """
     least = _RARE * scores.total() if len(scores) <= _FEW_SCORES else 0
     often = [score for score, times in scores.items() if times >= least]
     if scores.total() < FEWEST or len(often) < 2:
         return None
-    return min(often), max(often)
+    high = max(often)
+    return min(often), high + 1 if high + 1 in USUAL_ENDS and scores[high + 1] else high
 
 
 def _usual_end(span: tuple[float, float], scores: Iterable[float]) -> int | None:

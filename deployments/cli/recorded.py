@@ -108,7 +108,7 @@ def _derived(paths: Sequence[Path], options: "Options", chosen: str, *, yes: boo
         except NoMappingError as none:
             raise _to_fill_in(files, error, none) from None
         return _proposed(paths, proposal, yes=yes)
-    options.check_no_columns()
+    options.check_no_columns([name for one in found.readings for name in one.item.people])
     notes = [f"Read as {kind}. --show-mapping prints how; a mapping file can say otherwise."]
     notes += [f"Not read: {name} ({why})." for name, why in found.unread.items()]
     notes += found.notes
@@ -146,9 +146,13 @@ def _to_fill_in(
                 f"of an answer in either order, write `verdicts: [{{column: {verdict}, own_order: "
                 "true}]`."
             )
+        seems = (
+            f"a row for each judgement, by the judge in {mapping['judge_column']}"
+            if "judge_column" in mapping
+            else f"a list of judgements in each row, by {first_of([*mapping['names'].values()])}"
+        )
         return NoMappingError(
-            f"{error.message} It seems to have a row for each judgement, by the judge in "
-            f"{mapping['judge_column']}.{own}",
+            f"{error.message} It seems to have {seems}.{own}",
             f"Correct this mapping{order}, save it, such as in {file}, and add "
             f"`--mapping {shlex.quote(str(file))}`:\n\n{_yaml(mapping)}",
         )

@@ -27,7 +27,7 @@ from judge_gym.analysis.data import (
 from judge_gym.analysis.facets import over_facets
 from judge_gym.analysis.figures.accuracy import accuracies
 from judge_gym.analysis.figures.accuracy_differences import accuracy_differences
-from judge_gym.analysis.figures.agreement import agreements, votes, with_the_others
+from judge_gym.analysis.figures.agreement import agreements
 from judge_gym.analysis.figures.classes import by_known_answer
 from judge_gym.analysis.figures.favouritism import favouritism
 from judge_gym.analysis.figures.multiverse import specification_curves
@@ -37,6 +37,7 @@ from judge_gym.analysis.figures.people import people_figures
 from judge_gym.analysis.figures.systems import systems_ranked
 from judge_gym.analysis.figures.three_judges import orders_of_judges, three_judges
 from judge_gym.analysis.groups import PARTS, Group, comparison_groups, result_row
+from judge_gym.analysis.scale_directions import directions, votes_of_one_direction
 from judge_gym.annotations import AnnotationScheme
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.design.experiment import Experiment
@@ -105,7 +106,8 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
         for group in groups
         for figures in (
             *(single_judges, accuracies, accuracy_differences, agreements, people_figures),
-            *(with_the_others, by_known_answer, votes, systems_ranked, favouritism, three_judges),
+            *(directions, by_known_answer, votes_of_one_direction, systems_ranked, favouritism),
+            three_judges,
         )
         for row in figures(group)
     ]

@@ -28,6 +28,7 @@ from judge_gym.metrics.margins import Direction, MarginClaim
 from judge_gym.metrics.people import BesidePeople, agreement_beside_people
 from judge_gym.metrics.score_agreement import answers_agreement
 from judge_gym.planted.editing import Expectation
+from judge_gym.scale_ends import other_way
 from judge_gym.seeds import derive_seed
 
 
@@ -320,7 +321,7 @@ def agreement_check(
         f"scores agree with people's labels by more than {plain(least)}",
         agreement,
         claim,
-        _REVERSED if (agreement.upper or 0) < 0 else _READ_THEM,
+        other_way() if (agreement.upper or 0) < 0 else _READ_THEM,
         beside=(met,),
         undecided=_more_labels(agreement, claim),
     )
@@ -346,10 +347,6 @@ def agreement_check(
 
 _READ_THEM = (
     "Read the texts on which judge and labels differ; then change the rubric, or the judge."
-)
-_REVERSED = (
-    "It gives the higher score to what people give the lower one: look whether its scale, or that "
-    "of the labels, runs the other way round."
 )
 _OTHER_LABELS = "Label more texts, of different quality, drawn at random."
 

@@ -400,28 +400,48 @@ def control_rank_correlation(verdicts: Verdicts, index: FloatArray) -> Estimate:
 
 
 def rank_correlation(
-    metric: str, first: FloatArray, second: FloatArray, *, n: int, units: str = "items"
+    metric: str,
+    first: FloatArray,
+    second: FloatArray,
+    *,
+    n: int,
+    units: str = "items",
+    clusters: int | None = None,
 ) -> Estimate:
     """Return Spearman's ρ of two arrays over the same units (named for reasons), in [-1, 1].
 
-    Interval as in `control_rank_correlation`. Needs 4 units, and values that vary.
+    Interval as in `control_rank_correlation`. Needs 4 units, and values that vary. Of units in
+    `clusters`, such as answers to one question, the interval is that of as many units as there are
+    clusters, which is never too narrow; it needs 4 of them.
     """
+    if clusters is not None and clusters < 4 <= len(first):
+        because = f"it needs {units} of 4 questions, and {there_are(clusters)}"
+        return not_estimable(metric, because, n=n, n_items=len(first))
     if len(first) < 4:
         because = f"it needs 4 {units} in common, and {there_are(len(first))}"
         return not_estimable(metric, because, n=n, n_items=len(first))
     if np.ptp(first) <= EPSILON or np.ptp(second) <= EPSILON:
         because = f"one of the two is the same for all {units}"
         return not_estimable(metric, because, n=n, n_items=len(first))
-    return _spearman(metric, first, second, n, units)
+    return _spearman(metric, first, second, n, units, clusters)
 
 
-def _spearman(metric: str, first: FloatArray, second: FloatArray, n: int, units: str) -> Estimate:
-    """Return ρ of arrays that vary, with its interval."""
+def _spearman(
+    metric: str,
+    first: FloatArray,
+    second: FloatArray,
+    n: int,
+    units: str,
+    clusters: int | None = None,
+) -> Estimate:
+    """Return ρ of arrays that vary, with its interval: that of as many units as clusters."""
     rho = float(np.clip(np.corrcoef(_ranks(first), _ranks(second))[0, 1], -1.0, 1.0))
     method = f"Spearman over {units}, Bonett-Wright interval"
     estimate = Estimate(metric, rho, None, None, n, len(first), method=method, unit="rho")
     absent = "the ranks agree perfectly"
-    return with_interval(estimate, _rank_interval(rho, len(first)), SIGNED_UNIT, absent=absent)
+    return with_interval(
+        estimate, _rank_interval(rho, clusters or len(first)), SIGNED_UNIT, absent=absent
+    )
 
 
 def _rank_interval(rho: float, n_items: int) -> Interval | None:

@@ -23,7 +23,7 @@ from judge_gym.scale_ends import USUAL_ENDS, scales_apart
 
 _NAMES_JUDGES = {"judge", "judge_model", "judge_name", "grader", "evaluator"}
 """Columns that name the judge of a row."""
-_KNOWN = {*COLUMNS["truth"], "correct", "reference"}
+KNOWN = {*COLUMNS["truth"], "correct", "reference"}
 _SUMMARIES = SUMMARIES | {"majority", "consensus", "ensemble"}
 _GRADES = {"qrel", "qrels"}
 """Words in the names of files with grades, which TREC has of people."""
@@ -172,13 +172,13 @@ def _check_named(table: ProposedTable, named: Mapping[str, Collection[str]]) -> 
 
 def _not_a_judges(table: ProposedTable, column: str, *, everyone: Everyone) -> str:
     """Return why a column of verdicts is not read as a judge's; "" where it is."""
-    if everyone == "files" and words_of(column) & {*_KNOWN, *_GRADES}:
+    if everyone == "files" and words_of(column) & {*KNOWN, *_GRADES}:
         return "may be grades of people: --people (item.people) if they are, --judges if not"
     if everyone:
         return ""
     if names_a_person(column):
         return "its name is of a person, and --people names others"
-    if words_of(column) & _KNOWN and not names_a_judge(column):
+    if words_of(column) & KNOWN and not names_a_judge(column):
         return "may be the known answer: --truth (item.truth) if it is, --judges (verdicts) if not"
     if table.filled(column) < _SPARSE:
         empty = f"{1 - table.filled(column):.0%} of its cells are empty"
@@ -227,7 +227,7 @@ def _take_raters(table: ProposedTable, found: Columns) -> None:
     most = max(map(table.filled, named))
     least = min(map(table.filled, found.judges), default=1.0)
     for one in list(found.left):
-        if words_of(one) & _KNOWN or names_a_judge(one):
+        if words_of(one) & KNOWN or names_a_judge(one):
             continue
         if _INITIALS.fullmatch(one.strip()):
             why = "its name is a person's, with initials"

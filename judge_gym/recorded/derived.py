@@ -54,12 +54,14 @@ class Options:
         }
         return {option: key for option, (value, key) in given.items() if value}
 
-    def check_no_columns(self) -> None:
+    def check_no_columns(self, read: Collection[str] = ()) -> None:
         """Raise `ConfigError` where columns of judges or people are named in a file that has none.
 
-        A column of such a file names the judge, or its format says who judges.
+        A column of such a file names the judge, or its format says who judges. `read` are columns
+        of people that are read.
         """
-        for option, names in (("--judges", self.judge_columns), ("--people", self.people)):
+        people = [one for one in self.people if one not in read]
+        for option, names in (("--judges", self.judge_columns), ("--people", people)):
             if names:
                 raise ConfigError(
                     f"{option} is {', '.join(names)}, and a column of this file names the judge, "
@@ -153,6 +155,8 @@ def add_mapping(
             column = ""
         else:
             truths = {value: stage for value, stage in sorted(stage_of.items()) if stage}
+    written = {text_of(row, one) for row in rows for one in item.get("people", ())} - {""}
+    truths |= {value: stage for value in sorted(written) if (stage := stages.label(value))}
     decisions = mapping.pop("decisions", stages.decisions)
     given = {
         **mapping,
@@ -161,7 +165,7 @@ def add_mapping(
         "scale": stages.scale,
         "stages": () if stages.scale else stages.names,
         "item": {**item, "truth": column},
-        "truths": {} if stages.scale or not column else truths,
+        "truths": {} if stages.scale else truths,
         "decisions": dict(sorted(decisions.items())),
     }
     found.readings.append(Recorded.model_validate(given))

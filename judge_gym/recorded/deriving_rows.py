@@ -1,6 +1,7 @@
 """Mappings of CSV, JSONL and JSON files with a row for each judgement, by the names of columns."""
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Any
 
 from judge_gym.alike import column_name
 from judge_gym.counting import counted, first_of
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.evidence.rows import rows_inside
 from judge_gym.recorded.derived import (
     Derived,
@@ -39,6 +40,7 @@ from judge_gym.recorded.mapping import (
     DECIMAL_COMMAS,
     ScoreScale,
     as_score,
+    as_word,
     has_decimal_comma,
     read_score,
 )
@@ -94,15 +96,21 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
     system = _column(others, COLUMNS["system"])
     several = len({text_of(row, system) for row in rows}) > 1
     question = _question(found, rows, item, others)
+    _check_labels(files, there, options.people)
     taken = {columns["truth"], columns["text"], system * several, question, options.truth}
+    taken |= {*options.people}
     people = _people(found, rows, item, judge, [one for one in others if one not in taken])
     _check_items(files, rows, item)
-    rows = _with_numbers(files, {verdict, columns["truth"], options.truth} & set(there))
+    numbers = {verdict, columns["truth"], options.truth, *options.people} & set(there)
+    rows = _with_numbers(files, numbers)
     given = {str(text_of(row, verdict)) for row in rows}
     if codes := no_scores(given):
         raise _codes(files, verdict, given, codes)
     by_judge = _scores_by(rows, judge, verdict)
     _check_one_scale(files, by_judge, columns)
+    given |= _labels(rows, options.people, by_judge)
+    if not (options.people or people or options.truth):
+        _note_labels(found, rows, item, [one for one in others if one not in taken], given)
     truth = options.truth or _truth_on_the_scale(found, rows, by_judge, columns["truth"])
     try:
         stages = stages_from(given, options.cuts)
@@ -119,7 +127,8 @@ def of_rows(found: Derived, rows: Rows, options: Options, files: RecordedFiles) 
         found, rows, options, stages, layout=files.layout, name=named_by(files), concept=verdict,
         source="recorded judgements", judge_column=judge,
         item={"key": item,
-              "text": columns["text"], "system": system if several else "", "question": question},
+              "text": columns["text"], "system": system if several else "", "question": question,
+              "people": options.people},
         verdicts=[{"column": verdict}], default_truth=truth, people=people,
     )  # fmt: skip
 
@@ -343,6 +352,8 @@ def _check_one_scale(
         scores = [number for judge in judges for number in given[judge].times]
         give = "gives" if len(judges) == 1 else "give"
         said.append(f"{first_of(judges)} {give} {min(scores):g} to {max(scores):g}")
+    if others := [one for one in given if not any(one in of for of in by_end.values())]:
+        said.append(f"nothing tells of {first_of(others)}")
     end, first = next(iter(by_end.items()))
     of_all = [number for of in given.values() for number in of.times]
     lowest = min(1, *(number for judge in first for number in given[judge].times))
@@ -388,6 +399,52 @@ def _truth_on_the_scale(
         "scale, or say in a mapping file (item.truth and truths) what its values stand for."
     )
     return ""
+
+
+def _check_labels(files: RecordedFiles, there: Sequence[str], people: Sequence[str]) -> None:
+    """Raise `ConfigError` for a column of labels that is not there."""
+    if missing := [one for one in people if one not in there]:
+        raise ConfigError(
+            f"{names_of(files)}: --people is {missing[0]!r}, and there is no such column.",
+            f"{did_you_mean(missing[0], there)}There are {', '.join(map(repr, there))}.",
+        )
+
+
+def _labels(rows: Rows, people: Sequence[str], by_judge: Mapping[str, _Scores]) -> set[str]:
+    """Return the labels in columns of people that are scores; raises `ConfigError` for those of
+    another scale than that of judges."""
+    times = sum((of.times for of in by_judge.values()), Counter[float]())
+    for column in people:
+        labels = _scores_by(rows, "", column).get("")
+        if labels and _apart({"judges": _Scores(times), column: labels}):
+            raise ConfigError(
+                f"The labels of {column} are {min(labels.times):g} to {max(labels.times):g}, and "
+                f"judges give {min(times):g} to {max(times):g}.",
+                "Bring them to one scale, or say in a mapping file (item.people and truths) what "
+                "the labels stand for.",
+            )
+    written = {str(text_of(row, column)) for row in rows for column in people} - {""}
+    return written if all(as_score(value) is not None for value in written) else set()
+
+
+def _note_labels(
+    found: Derived, rows: Rows, item: str, others: Sequence[str], given: Set[str]
+) -> None:
+    """Note columns that may be labels: verdicts of judges, the same in all rows of an item."""
+    verdicts = {as_word(value) for value in given if value}
+    maybe = []
+    for column in others:
+        by_item: dict[str, set[str]] = {}
+        for row in rows:
+            by_item.setdefault(text_of(row, item), set()).add(as_word(str(text_of(row, column))))
+        values = set().union(*by_item.values()) - {""}
+        if len(values) > 1 and values <= verdicts and all(len(of) == 1 for of in by_item.values()):
+            maybe.append(column)
+    if maybe:
+        found.notes.append(
+            f"Not read: {', '.join(maybe)}, with such verdicts, the same in all rows of an item. "
+            f"If they are labels of people, add --people {shlex.quote(','.join(maybe))}."
+        )
 
 
 def _check_numbers(files: RecordedFiles, column: str) -> None:

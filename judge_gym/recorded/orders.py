@@ -1,12 +1,35 @@
-"""The two orders in which a pair is shown, as files name them: AB and BA, plain and swapped."""
+"""The two orders in which a pair is shown, as files name them, AB and BA, and its two answers."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations, takewhile
 
+from judge_gym.alike import folded, two_answers
 from judge_gym.recorded.tables import words_of
 
 _TURNED = {"swapped", "swap", "reversed", "reverse", "flipped", "inverted"}
 """Words that say that a pair was shown in the other order."""
+
+_TIES = {"tie", "ties", "draw", "equal", "neither", "both", "same"}
+"""Verdicts on a pair that are neither answer."""
+
+
+def stages_of_a_pair(verdicts: Collection[str]) -> tuple[str, ...]:
+    """Return the verdicts that name the two answers of a pair, with a tie between them; () without.
+
+    >>> stages_of_a_pair(["tie", "B", "A", "garbage"])
+    ('A', 'tie', 'B')
+    """
+    ties = [one for one in verdicts if folded(one) in _TIES]
+    answers = two_answers(sorted(verdicts))
+    return tuple(tie_between([*answers, *ties])) if answers and len(ties) <= 1 else ()
+
+
+def tie_between(verdicts: Sequence[str]) -> list[str]:
+    """Return three verdicts of which one is a tie with it between the others; others as given."""
+    ties = [one for one in verdicts if folded(one) in _TIES]
+    answers = [one for one in verdicts if one not in ties]
+    between = len(ties) == 1 and len(answers) == 2
+    return [answers[0], *ties, answers[1]] if between else [*verdicts]
 
 
 def two_orders(one: str, other: str) -> tuple[str, str] | None:

@@ -38,8 +38,9 @@ from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.givers import names_a_judge, names_a_person
 from judge_gym.recorded.joining import SEVERAL, common_key, joined
 from judge_gym.recorded.mapping import DECIMAL_COMMAS, ScoreScale, as_score, read_score
-from judge_gym.recorded.orders import columns_in_two_orders
-from judge_gym.recorded.tables import ProposedTable, words_of
+from judge_gym.recorded.one_pair import Words, in_one_pair, rewritten
+from judge_gym.recorded.orders import columns_in_two_orders, stages_of_a_pair
+from judge_gym.recorded.tables import ProposedTable, key_text, words_of
 
 _SYSTEM = (*COLUMNS["system"], "submission", "bot", "assistant", "agent")
 _KEYS = (*COLUMNS["item"], "idx", "index", "key", "uid")
@@ -89,14 +90,20 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
     join = _join_of(files, kind)
     files = joined(files, join) if join else files
     read = [row for file in files.paths for row in files.rows(file)]
-    table = ProposedTable([*map(_with_points, read)], [row.where for row in read])
+    rows, places = [*map(_with_points, read)], [row.where for row in read]
+    table = ProposedTable(rows, places)
+    if words := in_one_pair(table, options):
+        table = ProposedTable(rewritten(rows, table, words), places)
     found = columns_of(table, options, of_judges=kind == "qrels")
     _check_commas(table, found)
     key, repeat = _key_of(table, found)
     halves, whole = _half_points_of_one(table, found)
     scale = whole or _scale_of(table, found.read, found.values)
-    stages = Stages((), {}, scale) if scale else _stages(found.values)
-    item, described = _item(table, key, found.every, repeat)
+    pair = _answers_of_pairs(table, key, found)
+    if pair:
+        found.values &= {*stages_of_a_pair(found.values)}
+    stages = Stages((), {}, scale) if scale else _stages(found.values, of_pairs=bool(pair))
+    item, described = _item(table, key, found.every, repeat, pair)
     strays = {
         one: sorted(
             value
@@ -120,13 +127,14 @@ def propose(files: RecordedFiles, kind: str = "rows", options: Options = UNSAID)
         "item": {**item, **{name: of for name, of in labels.items() if of}},
         **_verdicts(table, found.judges, orders),
         **({"repeats": True} if repeat else {}),
-        **(_written(stages, labelled=bool(found.people or found.truth)) if stages else {}),
+        **(_written(stages, found, words) if stages else {}),
         **({"unlisted": "unreadable"} if any(strays.values()) else {}),
     }
     order = _order(stages, found.values)
     taken = [
         *_roles(table, found, options, order, orders),
         *described,
+        *_in_other_words(found, words),
         *_strays(table, strays, found.values, found.people),
     ]
     if halves:
@@ -260,21 +268,31 @@ def _doubled(files: RecordedFiles) -> str:
 
 
 def _item(
-    table: ProposedTable, key: Sequence[str], verdicts: Collection[str], repeat: str
+    table: ProposedTable,
+    key: Sequence[str],
+    verdicts: Collection[str],
+    repeat: str,
+    pair: Sequence[str],
 ) -> tuple[dict[str, str], list[ColumnRole]]:
-    """Return the columns that describe an item, and why each is taken so."""
-    written = key[0] if len(key) == 1 else "-".join(f"{{{one}}}" for one in key)
+    """Return the columns that describe an item, and why each is taken so.
+
+    `pair` are those of what made the two answers of a pair.
+    """
     why = "differs in every row" if len(key) == 1 else "differ in every row together"
     if repeat:
         why = f"differ in every row together with {repeat}, whose rows are repeats"
-    item, taken = {"key": written}, [ColumnRole(one, "item", why) for one in key]
+    item, taken = {"key": key_text(key)}, [ColumnRole(one, "item", why) for one in key]
     for role, names in (("system", _SYSTEM), ("question", COLUMNS["question"]), ("text", _TEXTS)):
         found = table.named(names, verdicts, repeated=role != "text")
-        if found and (role != "question" or found not in item.values()):
+        if found and role not in item and (role != "question" or found not in item.values()):
             item[role] = found
             if found not in key:
                 count = counted(len(table.distinct(found)), "value")
                 taken.append(ColumnRole(found, role, f"by its name; {count} in {table.n:,} rows"))
+    for role, column in zip(("system", "second_system"), pair, strict=False):
+        item[role] = column
+        why = "by its name; verdicts name the answers of a pair"
+        taken.append(ColumnRole(column, role.replace("_", " "), why))
     if repeat:
         taken.append(ColumnRole(repeat, "repeat", "by its name; the same items in each"))
     return item, taken
@@ -360,8 +378,10 @@ def _with_points(row: DataRow) -> dict[str, Any]:
     }
 
 
-def _stages(values: Collection[str]) -> Stages | None:
+def _stages(values: Collection[str], *, of_pairs: bool) -> Stages | None:
     """Return the stages of verdicts; None for words whose order nothing tells."""
+    if of_pairs:
+        return Stages(stages_of_a_pair(values), {})
     try:
         return stages_from(values, ())
     except Unfit as unfit:
@@ -434,8 +454,40 @@ def _order(stages: Stages | None, values: Collection[str]) -> str:
     return " < ".join(by_stage.get(at, name) for at, name in enumerate(stages.names, start=1))
 
 
-def _written(stages: Stages, *, labelled: bool) -> dict[str, Any]:
-    """Return the keys that say what verdicts and labels stand for."""
+def _answers_of_pairs(table: ProposedTable, key: Sequence[str], found: Columns) -> tuple[str, ...]:
+    """Return the columns that name what made the two answers of a pair, where verdicts name these;
+    () of other tables."""
+    are_scores = all(as_score(one) is not None for one in found.values)
+    if are_scores or not stages_of_a_pair(found.values):
+        return ()
+    others = [one for one in table.values if one not in (*key, *found.every)]
+    return two_answers(one for one in others if table.repeats(one) and all(table.values[one]))
+
+
+def _in_other_words(found: Columns, words: Words) -> Iterator[ColumnRole]:
+    """Yield the columns whose two verdicts are in other words, and which is taken for which."""
+    for column in found.read:
+        if of := words.get(column):
+            said = " and ".join(f"{value} for {word}" for value, word in of.items())
+            key = "decisions" if column in found.judges else "truths"
+            yield ColumnRole(column, "in other words", f"it has {said}: `{key}` says so")
+
+
+def _written(stages: Stages, found: Columns, words: Words) -> dict[str, Any]:
+    """Return the keys that say what verdicts and labels stand for; `words` are other words."""
+    if words and not stages.scale:
+        labels = [*found.people, *filter(None, [found.truth])]
+        at = {folded(name): stage for stage, name in enumerate(stages.names, 1)}
+        choices = {
+            key: {
+                value: at[folded(word)]
+                for column in columns
+                for value, word in words.get(column, {}).items()
+            }
+            for key, columns in (("decisions", found.judges), ("truths", labels))
+        }
+        return {"stages": list(stages.names), **{key: of for key, of in choices.items() if of}}
+    labelled = bool(found.people or found.truth)
     if stages.scale:
         return {"scale": stages.scale.model_dump()}
     named = all(folded(value) in map(folded, stages.names) for value in stages.decisions)

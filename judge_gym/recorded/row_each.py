@@ -1,26 +1,28 @@
-"""A mapping to fill in, for a table or nested records that seem to have a row for each judgement.
+"""A mapping to fill in, for a table or nested records that seem to have a row for each judgement,
+or a list of judgements in each row.
 
 Unlike a proposal it is not read: the names and the order of values tell too little. It names the
 file's own columns, or the paths of nested keys, where a mapping's keys want them.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from judge_gym.alike import column_name, folded, two_answers
+from judge_gym.alike import column_name, two_answers
 from judge_gym.evidence.columns import as_text
 from judge_gym.recorded.column_roles import NOT_VERDICTS
-from judge_gym.recorded.derived import Rows, named_by
+from judge_gym.recorded.derived import NoMappingError, Rows, named_by
 from judge_gym.recorded.derived_stages import MOST, no_scores, scale_of
 from judge_gym.recorded.deriving_rows import COLUMNS
 from judge_gym.recorded.files import RecordedFiles
 from judge_gym.recorded.givers import names_a_judge, names_a_person
 from judge_gym.recorded.mapping import as_score
 from judge_gym.recorded.noting import MOST_CONDITIONS, WORDINGS
-from judge_gym.recorded.orders import two_orders
-from judge_gym.recorded.tables import ProposedTable, words_of
+from judge_gym.recorded.orders import tie_between, two_orders
+from judge_gym.recorded.tables import ProposedTable, key_text, words_of
 
 _JUDGES = {
     *COLUMNS["judge"], "judge_model", "judge_name", "grader", "evaluator", "richter", "bewerter",
@@ -29,11 +31,11 @@ _JUDGES = {
 """Names of columns that name the judge of a row; of `model` the values tell whether it does."""
 _SYSTEMS = {*COLUMNS["system"], "submission", "bot", "assistant"}
 _QUESTIONS = {*COLUMNS["question"], "frage"} - {"prompt"}
-_TIES = {"tie", "ties", "draw", "equal", "neither", "both", "same"}
-"""Verdicts on a pair that are neither answer."""
 _DEEPEST = 6
 _MOST_ENTRIES = 10
 """Entries of a list that have a path of their own."""
+_ENTRY = re.compile(r"(?P<of>.+)\[\d+\]\.(?P<key>[^\[\]]+)")
+"""A path into an entry of a list, the innermost."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class _Told:
 
 
 def mapping_to_fill_in(files: RecordedFiles) -> dict[str, Any] | None:
-    """Return the mapping that rows of one judgement each seem to need; None of other rows."""
+    """Return the mapping that rows of one judgement, or of one list of them, seem to need; None of
+    other rows. Raises `NoMappingError` for lists that no mapping reads."""
     read = [(row.values, row.where) for file in files.paths for row in files.rows(file)]
     table = ProposedTable([dict(paths_in(row)) for row, _ in read], [where for _, where in read])
     repeated = [
@@ -60,6 +63,8 @@ def mapping_to_fill_in(files: RecordedFiles) -> dict[str, Any] | None:
         for one, of in table.values.items()
         if all(of) and len(found := table.distinct(one)) > 1 and min(found.values()) > 1
     ]
+    if entries := _entries_of_judges(table):
+        return _of_a_list(files, table, entries, repeated)
     # A file may be of one judge, whose name is then in all rows.
     named = (one for one in table.values if len(table.distinct(one)) == 1 and _last(one) in _JUDGES)
     judge = next((one for one in repeated if _names_judges(table, one)), next(named, ""))
@@ -77,15 +82,109 @@ def mapping_to_fill_in(files: RecordedFiles) -> dict[str, Any] | None:
     item = {"key": told.key, "question": question, "system": system, "second_system": second,
             "people": people}  # fmt: skip
     return {
-        "name": named_by(files),
-        "concept": "what the judges were asked",
-        "source": "where the file is from",
+        **_described(files),
         "judge_column": judge,
         **({"wording_column": told.wording} if told.wording else {}),
         **_order_of_pairs(table, told.swap),
         "item": {name: column for name, column in item.items() if column},
         "verdicts": verdicts or ["the column of the verdicts"],
         **_scale(table, verdicts),
+    }
+
+
+def _described(files: RecordedFiles) -> dict[str, str]:
+    return {
+        "name": named_by(files),
+        "concept": "what the judges were asked",
+        "source": "where the file is from",
+    }
+
+
+def _entries_of_judges(table: ProposedTable) -> dict[str, dict[str, str]]:
+    """Return each entry of the list whose entries name a judge → its keys and their paths; {} where
+    there is none of several entries."""
+    lists: dict[str, dict[str, dict[str, str]]] = {}
+    for path in table.values:
+        if found := _ENTRY.fullmatch(path):
+            entry = path[: found.start("key") - 1]
+            lists.setdefault(found["of"], {}).setdefault(entry, {})[found["key"]] = path
+    for of, entries in lists.items():
+        names = {column_name(key) for keys in entries.values() for key in keys}
+        if len(entries) > 1 and names & _JUDGES and not names_a_person(of):
+            return entries
+    return {}
+
+
+def _namers(keys: Mapping[str, str]) -> list[str]:
+    """Return the path of what names the judge of an entry of a list; [] without."""
+    return [path for key, path in keys.items() if column_name(key) in _JUDGES][:1]
+
+
+def _of_a_list(
+    files: RecordedFiles,
+    table: ProposedTable,
+    entries: Mapping[str, Mapping[str, str]],
+    repeated: Sequence[str],
+) -> dict[str, Any] | None:
+    """Return the mapping of rows of an item each with a list of judgements: all are of judges.
+
+    None where no column tells rows apart, or no key of an entry holds verdicts.
+    """
+    own = {path for keys in entries.values() for path in keys.values()}
+    judges = {
+        entry: name
+        for entry, keys in entries.items()
+        if len(found := {name for path in _namers(keys) for name in table.distinct(path)}) == 1
+        for name in found
+    }
+    if len({*judges.values()}) < len(entries):
+        raise NoMappingError(
+            "None can be proposed: each row has a list of judgements, and a place in it is not "
+            f"always of the same judge: {', '.join(entries)}.",
+            "Write a row for each judgement, with the columns item, judge and score.",
+        )
+    verdicts: dict[str, list[str]] = {}
+    for path, name in ((path, name) for of in entries.values() for name, path in of.items()):
+        if column_name(name) not in _JUDGES and not words_of(name) & NOT_VERDICTS:
+            verdicts.setdefault(name, []).append(path)
+    verdicts = {
+        name: paths
+        for name, paths in verdicts.items()
+        if all(map(table.repeats, paths)) and len(set().union(*map(table.distinct, paths))) > 1
+    }
+    named = min(
+        verdicts,
+        key=lambda one: (
+            column_name(one) not in COLUMNS["verdict"],
+            not _ends(table, *verdicts[one]),
+        ),
+        default="",
+    )
+    key = table.key({*COLUMNS["item"], "key", "uid", "idx"}, own)
+    if not named or not key:
+        return None
+    columns = verdicts[named]
+    system, question = (
+        next((one for one in repeated if _last(one) in names and one not in {*own, *key}), "")
+        for names in (_SYSTEMS, _QUESTIONS)
+    )
+    people = [
+        one
+        for one in table.values
+        if one not in {*own, *key, system, question}
+        and names_a_person(one)
+        and not words_of(one) & NOT_VERDICTS
+        and table.repeats(one)
+        and bool(_ends(table, one)) == bool(_ends(table, *columns))
+    ]
+    item = {"key": key_text(key), "question": question, "system": system, "people": people}
+    return {
+        **_described(files),
+        "judge": "{column}",
+        "names": {of[named]: judges[entry] for entry, of in entries.items() if named in of},
+        "item": {name: column for name, column in item.items() if column},
+        "verdicts": columns,
+        **_scale(table, columns),
     }
 
 
@@ -197,9 +296,10 @@ def _verdicts(
     return [verdict], people
 
 
-def _ends(table: ProposedTable, column: str) -> tuple[float, float] | tuple[()]:
-    """Return the lowest and the highest score of a column; none of one with other values."""
-    values = set(table.distinct(column)) - set(no_scores(table.distinct(column)))
+def _ends(table: ProposedTable, *columns: str) -> tuple[float, float] | tuple[()]:
+    """Return the lowest and the highest score of columns; none of any with other values."""
+    written = set().union(*map(table.distinct, columns))
+    values = written - set(no_scores(written))
     numbers = [number for value in values if (number := as_score(value)) is not None]
     return (min(numbers), max(numbers)) if numbers and len(numbers) == len(values) else ()
 
@@ -208,12 +308,8 @@ def _scale(table: ProposedTable, verdicts: Sequence[str]) -> dict[str, Any]:
     """Return the scale of scores, or the verdicts as stages, whose order is still to be given."""
     if not verdicts:
         return {"scale": {"lowest": 1, "highest": 5}}
-    if (ends := _ends(table, verdicts[0])) and ends[0] < ends[1]:
+    if (ends := _ends(table, *verdicts)) and ends[0] < ends[1]:
         low = 1.0 if 1 < ends[0] <= MOST and ends[0].is_integer() else ends[0]
         return {"scale": scale_of(low, ends[1]).model_dump()}
-    stages = sorted(table.distinct(verdicts[0]))[:MOST]
-    ties = [one for one in stages if folded(one) in _TIES]
-    if len(stages) == 3 and len(ties) == 1:  # a tie is between the two others
-        first, second = (one for one in stages if one not in ties)
-        stages = [first, *ties, second]
-    return {"stages": stages}
+    stages = sorted(set().union(*map(table.distinct, verdicts)))[:MOST]
+    return {"stages": tie_between(stages)}

@@ -320,3 +320,8 @@ _PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\W\d]+")
 def words_of(column: str) -> set[str]:
     """Return the words of a column's name, such as human and label of humanLabel_2."""
     return {word.casefold() for word in _PARTS.split(column) if word}
+
+
+def key_text(key: Sequence[str]) -> str:
+    """Return the columns that tell items apart as a mapping's key has them."""
+    return key[0] if len(key) == 1 else "-".join(f"{{{one}}}" for one in key)

@@ -1,13 +1,14 @@
 """The result of an audit, and the sentences that audits of pairs and of items share."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from judge_gym.analysis.data import SweepData, select
 from judge_gym.analysis.figures.multiverse import ACCURACY, SCORE
 from judge_gym.analysis.groups import PARTS
+from judge_gym.analysis.scale_directions import WITH_LABELS, is_below, one_direction, turned
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import (
     ABSENT,
@@ -24,13 +25,13 @@ from judge_gym.recorded.mapping import ScoreScale
 from judge_gym.report.multiverse import HOLDS, OPEN, REVERSES, curves_of
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.table import Table
+from judge_gym.scale_ends import other_way
 from judge_gym.store.results import ResultRow
 
 LONGER, LONGER_RIGHT = "longer_share", "longer_right_share"
 FAR, FAR_ORDINAL = "people_distance", "people_distance_ordinal"
 DIFFERENCE = "accuracy_difference"
 ITSELF, AMONG = "replicate_icc", "krippendorff_alpha_ordinal"
-WITH_OTHERS = "others_correlation"
 _PEOPLE = FAR
 ONE_WORDING = "all"
 """The wording of data that name none."""
@@ -368,7 +369,7 @@ def _among(data: SweepData, rows: Sequence[ResultRow]) -> str:
     found = [row for row in rows if row.metric == AMONG and row.estimate is not None]
     if not found or any(data.truth.label):
         return ""
-    less = all(_is_below(row) for row in found)
+    less = all(is_below(row) for row in found)
     more = all(((row.estimate or 0.0) if row.lower is None else row.lower) > 0 for row in found)
     words = (
         "agree less than by chance, with"
@@ -384,24 +385,32 @@ def _among(data: SweepData, rows: Sequence[ResultRow]) -> str:
     )
 
 
-def _is_below(row: ResultRow) -> bool:
-    """Whether the interval, or a figure that is the same for all draws of items, is below 0."""
-    end = row.estimate if row.upper is None else row.upper
-    return end is not None and end < 0
-
-
 def _apart(rows: Sequence[ResultRow]) -> str:
     """Return why judges may agree less than by chance, and which judge is against the others."""
-    by_judge = figures_by_judge(rows, WITH_OTHERS)
-    against = {
-        judge: list(of.values())
-        for judge, of in by_judge.items()
-        if all(map(_is_below, of.values()))
-    }
-    if not 0 < 2 * len(against) < len(by_judge):
-        return "The scale of one may be reversed, or they use different parts of the scale."
-    named = first_of([f"{judge} {figures_text(of)}" for judge, of in against.items()], MOST_NAMED)
-    return f"A scale may be reversed: rank correlation with the mean of the others: {named}."
+    against = turned(rows)
+    if against and len(against) < len({row.scope["judge"] for row in rows if "judge" in row.scope}):
+        return f"A scale may run the other way: that of {_names(against)}."
+    if against or one_direction(rows):
+        return "They use different parts of the scale."
+    return "The scale of one may be reversed, or they use different parts of the scale."
+
+
+def _names(judges: Iterable[str]) -> str:
+    return first_of(sorted(map(recorded_name, judges)), MOST_NAMED)
+
+
+def turned_cautions(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Yield whose scales may run the other way, with the figures that say so."""
+    if not (found := turned(rows)):
+        return
+    [by_labels] = {row.metric == WITH_LABELS for of in found.values() for row in of}
+    figures = [f"{recorded_name(judge)} {figures_text(of)}" for judge, of in sorted(found.items())]
+    beside = "the labels" if by_labels else "the mean of the others"
+    look = other_way(len(found)) if by_labels else "If so, turn its scores in the file."
+    yield (
+        f"A scale may run the other way: rank correlation with {beside}: "
+        f"{first_of(figures, MOST_NAMED)}. {look}"
+    )
 
 
 def from_people(rows: Sequence[ResultRow]) -> Means:
@@ -458,7 +467,7 @@ def items_text(rows: Sequence[ResultRow]) -> str:
     return " to ".join(str(count) for count in dict.fromkeys((*counts[:1], *counts[-1:]))) or ABSENT
 
 
-def _votes(rows: Iterable[ResultRow], shared: Collection[str], judges: int) -> str:
+def _votes(rows: Sequence[ResultRow], shared: Collection[str], judges: int) -> str:
     """Return how many independent judges the judges are worth under the wordings they share."""
     found = [
         row
@@ -467,7 +476,12 @@ def _votes(rows: Iterable[ResultRow], shared: Collection[str], judges: int) -> s
     ]
     found = [row for row in found if row.lower is not None]
     if not found:
-        return ""
+        against = _names(turned(rows))
+        return (
+            f"Independent votes: none given, as a scale may run the other way: that of {against}."
+            if against
+            else ""
+        )
     ends = [end for row in found for end in (row.lower, row.upper) if end is not None]
     several = len(found) > 1 and ends
     within = (

@@ -1,7 +1,7 @@
 """The audit of judgements of several systems: how each judge ranks them, and its errors on each."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 from math import isclose
@@ -9,6 +9,7 @@ from math import isclose
 from judge_gym.alike import alike
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import averaged
+from judge_gym.analysis.scale_directions import turned
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import ABSENT, estimates, figure, number, side_of_0
 from judge_gym.metrics.estimate import LEVEL
@@ -81,7 +82,7 @@ def audit_of_systems(
     names.sort(key=lambda name: (*_merit(ranked[name]), name))
     ordered = {name: _ordered(systems[name]) for name in names}
     best = {name: ranked[name] for name in names}
-    ranking = _ranking_table(data, best)
+    ranking = _ranking_table(data, best, turned(rows))
     banded = in_bands(data, [one for one in _AGREEMENT if one in ranking.columns])
     notes = filter(None, (banded, _agreed(data, best), *_said(rows, best, ordered)))
     found = replace(ranking, notes=tuple(notes))
@@ -314,14 +315,18 @@ def _favours(ranked: Mapping[str, Ranked]) -> Iterator[str]:
                 )
 
 
-def _ranking_table(data: SweepData, ranked: Mapping[str, Ranked]) -> Table:
+def _ranking_table(
+    data: SweepData, ranked: Mapping[str, Ranked], against: Collection[str]
+) -> Table:
+    """Return the table of rankings; `against` are judges whose scale may run the other way."""
     figures = {name: dict(_cells_of_ranking(of)) for name, of in ranked.items()}
     headings = list(dict.fromkeys(heading for cells in figures.values() for heading in cells))
     best, of = next(iter(ranked.items()))
     return Table(
         RANKING,
         f"{best} {ranks(of)}. {len(data.samples.arm):,} judgements of "
-        f"{len(data.truth.label):,} items, {_labelled(data):,} with a label or known answer.",
+        f"{len(data.truth.label):,} items, {_labelled(data):,} with a label or known answer."
+        f"{' Its scale may run the other way.' * (of[_DECIDED].scope['judge'] in against)}",
         ("judge", *headings),
         tuple(
             Row((name, *(cells.get(heading, ABSENT) for heading in headings)))

@@ -16,6 +16,7 @@ from judge_gym.model_names import recorded_name
 from judge_gym.recorded.judged import RecordedItem
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.report.audit import audit, picture
+from judge_gym.report.audit_findings import turned_cautions
 from judge_gym.report.evidence import (
     MAX_JUDGEMENTS,
     MAX_ON_PAGE,
@@ -74,6 +75,7 @@ def audit_report(found: Audited, recorded: Recorded, *, mapped: bool = True) -> 
         cautions=(
             *file_cautions(found.repeats, found.unread, mapped=mapped),
             *against_decisions(found.compared),
+            *turned_cautions(rows),
             *sign_change_cautions(rows),
         ),
     )

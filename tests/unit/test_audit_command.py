@@ -150,6 +150,28 @@ def test_a_judge_whose_scale_is_reversed_is_named_where_others_tell(
     assert said in shown
 
 
+@pytest.mark.parametrize("turned", ["b", "abc", ""])
+def test_judges_whose_scale_runs_against_the_labels_are_named(
+    command: CommandLine, turned: str
+) -> None:
+    """Of two systems; judges and people err on some items, each on others."""
+    lines = ["item,system,a,b,c,human"]
+    for n in range(60):
+        label = 1 + n * 7 % 5
+        given = [max(1, min(5, label + (n % step == 0))) for step in (3, 4, 5)]
+        scores = [6 - one if judge in turned else one
+                  for judge, one in zip("abc", given, strict=True)]  # fmt: skip
+        lines.append(f"i{n},{'xy'[n % 2]},{','.join(map(str, scores))},{label}")
+    (command.folder / "s.csv").write_text("\n".join(lines))
+    shown = command("audit", "s.csv", "--judges", "a,b,c", "--yes", "--json").fine()
+    found = json.loads(shown.output)
+    said = [one for one in found["careful"] if "may run the other way" in one]
+    assert [judge for judge in "abc" if any(f" {judge} -" in one for one in said)] == [*turned]
+    votes = [one for one in found["figures"] if one["metric"] == "effective_votes"]
+    assert all((one["estimate"] is None) == bool(turned) for one in votes)
+    assert votes
+
+
 def test_distances_from_people_are_of_judges_too_where_systems_are_ranked(
     command: CommandLine,
 ) -> None:

@@ -1,8 +1,10 @@
 """Where a scale may end, by the numbers that are off it."""
 
+from collections import Counter
+
 import pytest
 
-from judge_gym.scale_ends import never_reached, wider
+from judge_gym.scale_ends import never_reached, scales_apart, wider
 
 
 @pytest.mark.parametrize(
@@ -44,3 +46,16 @@ def test_labels_that_stop_below_the_end_of_a_scale_are_of_another_beyond_chance(
     highest, given, end
 ):
     assert never_reached((1, highest), given) == end
+
+
+@pytest.mark.parametrize(
+    ("scores", "apart"),
+    [
+        ({1: 4, 2: 103, 3: 99, 4: 93, 5: 1}, True),
+        ({1: 4, 2: 103, 3: 99, 4: 93}, False),  # nothing tells where it ends
+        ({1: 4, 2: 103, 3: 99, 4: 93, 7: 1}, False),  # no scale ends there
+    ],
+)
+def test_one_five_among_many_lower_scores_is_the_end_of_their_scale(scores, apart):
+    ten = Counter(dict.fromkeys(range(1, 11), 30))
+    assert bool(scales_apart({"a": Counter(scores), "b": ten})) is apart

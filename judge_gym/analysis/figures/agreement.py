@@ -8,15 +8,12 @@ from judge_gym.analysis.data import select
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.analysis.truths import truth_of_single
-from judge_gym.metrics.accuracy import ADVISED_ITEMS, rank_correlation
+from judge_gym.metrics.accuracy import ADVISED_ITEMS
 from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, numbered, scores
 from judge_gym.metrics.error_correlation import effective_votes, votes_between_families
 from judge_gym.metrics.estimate import caution_below
 from judge_gym.store.results import ResultRow
-
-_TELLS_APART = 3
-"""The fewest judges of which one can differ from the others."""
 
 TABLES = (
     FigureTable(
@@ -94,24 +91,6 @@ def agreements(group: Group) -> Iterator[ResultRow]:
     verdicts = group.own.of_judges(group.present)
     yield group.across(krippendorff_alpha(verdicts, group.rng("krippendorff_alpha")))
     yield group.across(gwet_ac(verdicts, group.rng("gwet_ac")))
-
-
-def with_the_others(group: Group) -> Iterator[ResultRow]:
-    """Yield the rank correlation of each judge's mean scores with the mean of the others'.
-
-    Over items that all scored; of three judges or more, as two differ from each other alike, and
-    without known answers, which say more. An audit alone has it: it names a judge whose scale is
-    reversed.
-    """
-    few = len(group.present) < _TELLS_APART
-    if few or group.is_subset or truth_of_single(group) is not None:
-        return
-    verdicts = group.own.of_judges(group.present)
-    table = verdicts.means(scores(verdicts)).value[:, group.common]
-    for place, number in enumerate(group.present):
-        others = np.delete(table, place, axis=0).mean(axis=0)
-        found = rank_correlation("others_correlation", table[place], others, n=len(others))
-        yield group.row(found, [group.own_arms[number]], judge=group.judges[number].model)
 
 
 def _errors(group: Group, truth: IntArray) -> tuple[FloatArray, BoolArray]:

@@ -326,11 +326,13 @@ def scores_by_system(group: Group) -> ScoresBySystem | None:
         return None
     of_items = np.array([named[item] for item in group.items], dtype=np.str_)
     names = sorted({*of_items.ravel().tolist()} - {""})
-    return ScoresBySystem(group, *_people(group), of_items, names) if len(names) > 1 else None
+    return (
+        ScoresBySystem(group, *labels_of_items(group), of_items, names) if len(names) > 1 else None
+    )
 
 
-def _people(group: Group) -> tuple[FloatArray, int]:
-    """Return what people say of each item, on 0 to 1, NaN without a label, and the number of ties.
+def labels_of_items(group: Group) -> tuple[FloatArray, int]:
+    """Return the label of each item, on 0 to 1, NaN without one, and the number of ties.
 
     The known answer; without any, what people's labels make: of two stages by vote, else their
     mean. A tie has none. Numbers count as written.

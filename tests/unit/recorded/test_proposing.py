@@ -861,3 +861,42 @@ def test_codes_of_two_answers_are_said_to_be_perhaps_no_order(
     said = [why(found, name) for name in names if taken(found)[name] == "left out"]
     assert all(("no order" in one) is doubted for one in said)
     assert bool(said) or not doubted
+
+
+@pytest.mark.parametrize("judged", [("TRUE", "False"), ("1", "0"), ("PASS", "fail")])
+def test_two_verdicts_in_other_words_are_read_as_one_pair(
+    tmp_path: Path, judged: tuple[str, str]
+) -> None:
+    high, low = judged
+    found = proposal(
+        tmp_path, "id,GPT-4,llama,human",
+        *graded([high, low, high], [high, high, low], ["Yes", "No", "Yes", ""]),
+    )  # fmt: skip
+    recorded = mapped(found)
+    assert recorded.item.people == ("human",)
+    assert [recorded.label(one) for one in ("No", "Yes")] == [1, 2]
+    assert [recorded.decision(one) for one in (low, high)] == [1, 2]
+    assert any(one.column == "human" and "Yes" in one.why for one in found.taken)
+
+
+def test_one_and_zero_beside_scores_are_no_words(tmp_path: Path) -> None:
+    found = proposal(
+        tmp_path, "id,GPT-4,llama,human gate,human",
+        *graded(list("12345"), list("23451"), ["yes", "no"], ["0", "1"]),
+    )  # fmt: skip
+    assert not mapped(found).truths
+    assert found.mapping["verdicts"] == ["GPT-4", "llama"]
+
+
+def test_verdicts_that_name_two_answers_are_of_pairs_of_systems(tmp_path: Path) -> None:
+    answers = ["A", "B", "tie", "B", "A", "garbage", "B", "A"]
+    found = proposal(
+        tmp_path, "id,model_a,model_b,gpt-4,llama,human",
+        *graded(["opt", "phi", "bloom"], ["phi", "bloom", "opt"], answers, answers[1:],
+                ["A", "B", "tie", "B"]),
+    )  # fmt: skip
+    recorded = mapped(found)
+    assert recorded.stages == ("A", "tie", "B")
+    assert (recorded.item.system, recorded.item.second_system) == ("model_a", "model_b")
+    assert recorded.unlisted == "unreadable"
+    assert taken(found)["gpt-4"] == "judge"

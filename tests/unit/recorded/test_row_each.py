@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from judge_gym.recorded.formats import load_files
 from judge_gym.recorded.mapping import Recorded
@@ -185,3 +186,52 @@ def test_nested_rows_of_something_else_have_their_paths_named(command: CommandLi
     (command.folder / "j.jsonl").write_text("\n".join(map(json.dumps, rows)))
     refused = command("audit", "j.jsonl")
     assert "Nested values are at run.by, run.points." in " ".join(refused.errors.split())
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_all_entries_of_one_list_are_judges(command: CommandLine, *, moved: bool) -> None:
+    """`meta.doc` has fewer values than there are rows, which `id` tells apart."""
+    rows = []
+    for n in range(30):
+        given = [{"judge": judge, "why": "ok", "score": 1 + (n + place) % 5}
+                 for place, judge in enumerate((*JUDGES, "gemini"))]  # fmt: skip
+        rows.append({
+            "id": f"a{n}", "meta": {"doc": f"d{n // 2}", "model": ("alfa", "bravo")[n % 2]},
+            "judgments": given[::-1] if moved and n % 2 else given,
+            "human": {"e0": 1 + n % 5, "e1": None if n % 3 == 1 else 1 + (n + 1) % 5},
+        })  # fmt: skip
+    (command.folder / "j.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    refused = command("audit", "j.jsonl")
+    said, _, mapping = refused.errors.partition("\n\n")
+    if moved:
+        assert not mapping
+        assert "a row for each judgement" in " ".join(said.split())
+        return
+    (command.folder / "m.yaml").write_text(mapping)
+    found = json.loads(command("audit", "j.jsonl", "--mapping", "m.yaml", "--json").fine().output)
+    assert {one["scope"].get("judge") for one in found["figures"]} >= {*JUDGES, "gemini"}
+    recorded = Recorded.model_validate(YAML(typ="safe").load(mapping))
+    assert (recorded.item.key, recorded.item.people) == ("id", ("human.e0", "human.e1"))
+
+
+@pytest.mark.parametrize("words", [("1", "2"), ("Yes", "No")])
+def test_columns_of_people_beside_a_judge_in_each_row_are_named_and_read(
+    command: CommandLine, words: tuple[str, str]
+) -> None:
+    high = words[0]
+    judged = words if high == "1" else ("TRUE", "FALSE")
+    lines = ["id,judge,score,e0,e1"]
+    for n in range(40):
+        labels = f"{words[n % 2]},{words[n // 2 % 2] if n % 3 else ''}"
+        lines += [f"a{n},{judge},{judged[(n + place) % 2]},{labels}"
+                  for place, judge in enumerate(JUDGES)]  # fmt: skip
+    (command.folder / "long.csv").write_text("\n".join(lines))
+    if high == "1":
+        assert "--people e0,e1" in " ".join(command("audit", "long.csv").fine().output.split())
+    shown = command("audit", "long.csv", "--people", "e0,e1", "--json").fine()
+    right = {one["scope"]["judge"]: one["estimate"] for one in json.loads(shown.output)["figures"]
+             if one["metric"] == "majority_accuracy" and "judge" in one["scope"]}  # fmt: skip
+    assert right == {JUDGES[0]: 1, JUDGES[1]: 0}
+    refused = command("audit", "long.csv", "--people", "e0,e7")
+    assert refused.code == 2
+    assert "e7" in refused.errors
