@@ -257,9 +257,7 @@ def _seconds(settings: Settings, provider: Provider, calls: Sequence[tuple[int, 
     # A chunk holds one of the provider's task slots, and with it a share of its bounds.
     chunks = min(settings.workers, ceil(total / settings.first_chunk))
     share = min(1.0, chunks / provider.task_slots)
-    in_flight = min(
-        total, chunks * settings.first_chunk, max(1, int(provider.concurrency * share))
-    )
+    in_flight = min(total, chunks * settings.first_chunk, max(1, int(provider.concurrency * share)))
     bounds = [sum(count * kind.latency_s for count, kind in calls) / in_flight]
     if provider.requests_per_minute:
         bounds.append(60 * total / (provider.requests_per_minute * share))
