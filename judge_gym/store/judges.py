@@ -121,7 +121,7 @@ class Namesake:
 def namesakes(session: Session, judge: JudgeRecord, items: Sequence[Item]) -> list[Namesake]:
     """Return this judge and those of its name that have judged any of these texts, newest first.
 
-    Texts that were judged again count as judged once, when they were first.
+    Texts that were judged again count, too.
     """
     first, last = sa.func.min(t.JudgeResult.created_at), sa.func.max(t.JudgeResult.created_at)
     rows = session.execute(
@@ -129,7 +129,6 @@ def namesakes(session: Session, judge: JudgeRecord, items: Sequence[Item]) -> li
         .join(t.JudgeResult, t.JudgeResult.judge_id == t.Judge.id)
         .join(t.JudgeItem, t.JudgeItem.id == t.JudgeResult.item_id)
         .where((t.Judge.name == judge.name) | (t.Judge.key == judge.key))
-        .where(t.JudgeResult.review_day == "")
         .where(among(t.JudgeItem.key, (item.key for item in items)))
         .group_by(t.Judge.id)
         .order_by(last.desc(), t.Judge.id.desc())

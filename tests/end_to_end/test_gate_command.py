@@ -172,6 +172,32 @@ def test_a_gate_says_that_its_judge_is_another_than_the_last_of_this_name(
     assert set(found["changed"]) == {"version", "scale"}
 
 
+def test_a_judge_that_was_judged_again_since_is_the_newest_of_its_name(
+    command: CommandLine, own: Path
+) -> None:
+    command("judge", "gate", own).fine()
+    changed = own.with_name("changed.yaml")
+    changed.write_text(own.read_text().replace("name: own", "name: own\nversion: '2'"))
+    command("judge", "score", changed, "--items", "items.jsonl").fine()
+    [first] = json.loads(command("judge", "gate", own, "--recheck", "--json").fine().output)
+    assert first["other_judge"]["changed"] == ["version"], "it judged before the recheck"
+    [after] = json.loads(command("judge", "gate", own, "--json").fine().output)
+    assert after["other_judge"] is None
+
+
+def test_what_failed_and_is_retried_counts_as_new(command: CommandLine, own: Path) -> None:
+    code = command.folder / "own.py"
+    works = code.read_text()
+    code.write_text(works.replace("    return", "    assert item['text'][2:] != '7'\n    return"))
+    own.write_text(own.read_text().replace("own:grade", "own:grade\nversion: '1'"))
+    [failed] = json.loads(command("judge", "gate", own, "--json").output)
+    assert failed["new_judgements"] == 30
+    code.write_text(works)
+    [stored] = json.loads(command("judge", "gate", own, "--json").output)
+    [retried] = json.loads(command("judge", "gate", own, "--retry-failed", "--json").output)
+    assert (stored["new_judgements"], retried["new_judgements"]) == (0, 1)
+
+
 def test_judges_that_take_turns_at_more_texts_are_said_once_each(
     command: CommandLine, own: Path
 ) -> None:
