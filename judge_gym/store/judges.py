@@ -106,6 +106,40 @@ def judged_on(session: Session, judge: JudgeRecord, items: Sequence[Item], repea
 
 
 @dataclass(frozen=True)
+class Look:
+    """A time that a judge judged items: the first one, a review, or a recheck of its gate."""
+
+    review_day: str
+    began: date
+    """The day in UTC of its first judgement."""
+    texts: int
+    """How many of the items it has."""
+    judgements: int
+
+
+def looks(session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int) -> list[Look]:
+    """Return the times that a judge judged any of these items, the newest first.
+
+    Without judgements that failed: what is judged again to mend them is of the same time.
+    """
+    result = t.JudgeResult
+    began = sa.func.min(result.created_at)
+    rows = session.execute(
+        sa.select(
+            result.review_day, began, sa.func.count(result.item_id.distinct()), sa.func.count()
+        )
+        .join(t.JudgeItem, t.JudgeItem.id == result.item_id)
+        .join(t.Judge, t.Judge.id == result.judge_id)
+        .where(t.Judge.key == judge.key, result.repeat < repeats)
+        .where(among(t.JudgeItem.key, (item.key for item in items)))
+        .where(RESULT.retryable.is_not(True))
+        .group_by(result.review_day)
+        .order_by(began.desc(), sa.func.max(result.id).desc())
+    )
+    return [Look(day, at.astimezone(UTC).date(), *counts) for day, at, *counts in rows]
+
+
+@dataclass(frozen=True)
 class Namesake:
     """A stored judge, by its key, and when it judged some texts first and last.
 
