@@ -138,7 +138,7 @@ async def gate(
     except JudgeGymError as error:
         await _save(files, not_begun(str(error), files))
         raise
-    gates = _Gates(files, [GateRun(one, recheck) for one in loaded], retry_failed)
+    gates = _Gates(files, [GateRun(one, recheck, retry_failed) for one in loaded], retry_failed)
     study = JudgeStudy(
         judges=[one.judge for one in loaded],
         spending=gates.planned,

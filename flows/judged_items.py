@@ -41,9 +41,7 @@ async def judge_requests(run: Run, requests: Sequence[Asked], *, retry_failed: b
             for one in requests
         )
         raise restated(stopped, f"{stopped.message} {so_far}", stopped.remedies) from stopped
-    run.summary.answers += [
-        run.query(answers_of, one.judge, one.items, one.repeats, one.review_day) for one in requests
-    ]
+    run.summary.answers += [run.query(answers_of, one) for one in requests]
 
 
 async def perturb_missing(

@@ -26,7 +26,7 @@ from deployments.cli.study import StudyCommand
 from deployments.cli.thresholds import (
     ByVerdict,
     FailUnder,
-    least_of,
+    least_of_study,
 )
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
@@ -69,16 +69,15 @@ def compare(
 
     Judges the same items with both and tests bias and limits of agreement, not a correlation.
     Stored judgements are reused. At a terminal it asks before it makes calls to a real model.
-    `--fail-under` takes readable figures of the new judge: agreement
-    and accuracy, against the labels.
+    `--fail-under` takes agreement and accuracy of the new judge, against the labels.
     """
     from judge_gym.calibration.checks import Margins
     from judge_gym.studies import compare as studies
 
-    least = least_of(fail_under, ("agreement", "accuracy"))
     columns = fields_of(items, fields), label_fields_of(labels, label_fields)
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
     study = studies.compare(old, new, items, repeats, margins, labels, *columns, shown=shown)
+    least = least_of_study(fail_under, study.figures)
     command = StudyCommand([old, new], plan, retry_failed, as_json, yes, thresholds=least)
     if ended := command.run(study):
         ended.exit(by_verdict=by_verdict)

@@ -82,7 +82,9 @@ def gate(
     cannot tell. Stored judgements are reused: an unchanged judge makes no calls.
     """
     from deployments.cli.answerers import check_functions
+    from judge_gym.judges.gate import GateRun
     from judge_gym.judges.gate_rule import THRESHOLDS
+    from judge_gym.judges.gate_texts import load_gates
 
     written = _Written(files, junit, markdown, as_json)
     with written.where_none_begins(plan=plan):
@@ -92,32 +94,17 @@ def gate(
         if labels:
             # Without columns of its own, the file has those of the gate.
             given |= {"labels": labels, **({"label_fields": columns} if columns else {})}
-        gates = _gates(files, given, certificate, plan=plan, recheck=recheck)
+        loaded = load_gates(files, given, certificate or ())
+        gates = [GateRun(one, recheck, retry_failed) for one in loaded]
+        for gate in gates:
+            for caution in gate.cautions(judging_again=plan or recheck):
+                _warn(caution)
         judges = [gate.loaded.judge for gate in gates]
         check_functions(zip(judges, files, strict=True))
     if plan:
         _show_plan(gates)
         return
     _run(gates, written, retry_failed=retry_failed)
-
-
-def _gates(
-    files: Sequence[Path],
-    given: dict[str, object],
-    certificates: Sequence[Path] | None,
-    *,
-    plan: bool,
-    recheck: bool,
-) -> "list[GateRun]":
-    """Read judges with their gates as options change them; warn of what cannot decide."""
-    from judge_gym.judges.gate import GateRun
-    from judge_gym.judges.gate_texts import load_gates
-
-    gates = [GateRun(one, recheck) for one in load_gates(files, given, certificates or ())]
-    for gate in gates:
-        for caution in gate.cautions(judging_again=plan or recheck):
-            _warn(caution)
-    return gates
 
 
 def _warn(caution: str) -> None:

@@ -95,7 +95,7 @@ def label(
         judge=judge,
         items=_texts_to_rank(read) if Draw(draw) is Draw.RANKING else read.texts,
         file=labels or label_path(items),
-        judged=mean_scores(_stored(judge, read.texts)),
+        judged=mean_scores(_stored(judge, read.texts)[1]),
         draw=Draw(draw),
         until=until,
         criteria=_criteria(judge, by_criterion=by_criterion),
@@ -194,15 +194,16 @@ def agreement(
     assert bound.people is not None
     if export:
         write_labels(export, given.keyed(bound.keys()).every)
-    results = _stored(judge, read.texts)
+    answers, results = _stored(judge, read.texts)
     simulated = any(one.simulated for some in results.values() for one in some)
     if as_json:
         figures = {name or "whole": _figures(bound.people, name, results, shown)
                    for name in bound.people.criteria}  # fmt: skip
-        found = {"labels": bound.said(judge), "simulated": simulated, "criteria": figures}
+        found = {"labels": bound.said(judge), "answers": answers, "simulated": simulated,
+                 "criteria": figures}  # fmt: skip
         json_output.give(found)
         return
-    console.plain(bound.said(judge))
+    console.plain(f"{bound.said(judge)} {answers}".strip())
     for name in bound.people.criteria:
         _show(bound.people, name, results, shown)
     if simulated:
@@ -211,14 +212,18 @@ def agreement(
         console.plain(f"Labels: {export}")
 
 
-def _stored(judge: "AnyJudge", items: "tuple[Item, ...]") -> "Mapping[str, list[JudgeResult]]":
-    """Return the judge's stored results by item key."""
+def _stored(
+    judge: "AnyJudge", items: "tuple[Item, ...]"
+) -> "tuple[str, Mapping[str, list[JudgeResult]]]":
+    """Return whether items were judged again, and the judge's stored results by item key."""
     from deployments.cli.environment import database, prepare_environment
-    from judge_gym.judges.calibrating.judging import results_of
+    from judge_gym.judges.calibrating.judging import Asked, newest_answers, results_of
 
     prepare_environment()
     with errors.status("Opening the database."), database() as session:
-        return results_of(session, judge, items, _MOST_REPEATS)
+        newest = newest_answers(session, Asked(judge, items, _MOST_REPEATS))
+        results = results_of(session, judge, items, _MOST_REPEATS, newest.review_day)
+    return newest.said, results
 
 
 def _show(

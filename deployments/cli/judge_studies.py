@@ -7,7 +7,7 @@ import typer
 
 from deployments.cli.options import AsJson, Everything, PlanOnly, RetryFailed
 from deployments.cli.study import StudyCommand
-from deployments.cli.thresholds import ByVerdict, FailUnder, least_of
+from deployments.cli.thresholds import ByVerdict, FailUnder, least_of_study
 
 
 def calibrate(
@@ -26,9 +26,9 @@ def calibrate(
     """
     from judge_gym.studies import calibrate as studies
 
-    least = least_of(fail_under, ("readable", "agreement"))
     # Errors in files are raised before a server is started.
     study = studies.calibrate(file)
+    least = least_of_study(fail_under, study.figures)
     files = [file] * len(study.judges)
     options = StudyCommand(
         files, plan, retry_failed, as_json, thresholds=least, everything=everything
@@ -66,13 +66,13 @@ def benchmark(
 
     Pairs are judged in both orders; a pair is right if both orders are right on balance. Rerun
     the command to resume; stored judgements are reused. Writes a page.
-    `--fail-under` takes accuracy.
+    `--fail-under` takes accuracy of known pairs, and agreement (concordance) of known scores.
     """
     from judge_gym.studies import benchmark as studies
 
-    least = least_of(fail_under, ("accuracy",))
     # Errors in files are raised before a server is started.
     study = studies.benchmark(judges, items, mapping, limit)
+    least = least_of_study(fail_under, study.figures)
     options = StudyCommand(judges, plan, retry_failed, as_json, thresholds=least)
     parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
     ended = options.run_by_flow(study, "benchmark", parameters | {"retry_failed": retry_failed})

@@ -198,9 +198,7 @@ class StudyCommand:
                 raise
             return stopped
         with current.session() as session:
-            answers = [
-                answers_of(session, one.judge, one.items, one.repeats) for one in study.asked
-            ]
+            answers = [answers_of(session, one) for one in study.asked]
         error = too_few_readable(answers) if study.needs_readable else None
         if error and not study.partial:
             raise error

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FailUnder = Annotated[
     list[str] | None,
     typer.Option(
-        help="Exit with 1 if a figure's interval is below, as agreement=0.6; may be repeated.",
+        help="Exit with 1 if a figure's interval is below, as NAME=0.6; may be repeated.",
         show_default=False,
     ),
 ]
@@ -43,6 +43,21 @@ def least_of(given: Sequence[str] | None, names: Collection[str]) -> dict[str, f
                 f"--fail-under is {text!r}.",
                 f"{comma}{meant}Use NAME=VALUE with a name of {', '.join(names)} and a "
                 "value from 0 to below 1.",
+            )
+    return least
+
+
+def least_of_study(given: Sequence[str] | None, figures: Mapping[str, str]) -> dict[str, float]:
+    """Do the same for a study with these `figures`, and why it has none of a name.
+
+    Raises `ConfigError` for one that it cannot have, too.
+    """
+    least = least_of(given, figures)
+    for name in least:
+        if figures[name]:
+            raise ConfigError(
+                f"--fail-under {name} needs labels. {figures[name]}.",
+                "Name a file of labels, or the column that holds them as `truth`.",
             )
     return least
 

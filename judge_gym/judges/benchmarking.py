@@ -1,7 +1,7 @@
 """A known-answer benchmark as items for judges, and what their results come to."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +28,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.benchmark_checks import benchmark_checks, decide_benchmark
 from judge_gym.judges.calibrating.assessing import points_of
-from judge_gym.judges.calibrating.judging import results_of
+from judge_gym.judges.calibrating.judging import Asked, newest_answers, results_of
 from judge_gym.judges.files import JudgeSource, load_apart
 from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
@@ -102,6 +102,8 @@ class BenchmarkReport:
     costs: Sequence[float]
     checks: Sequence[Sequence[Check]]
     decisions: Sequence[CalibrationDecision]
+    answers: Sequence[str]
+    """That items were judged again, and whether these are the answers; empty if not."""
 
     @property
     def simulated(self) -> list[bool]:
@@ -130,11 +132,15 @@ def load_judges(sources: Sequence[JudgeSource], chosen: BenchmarkSet) -> list[Ju
 
 def read_report(session: Session, chosen: BenchmarkSet, judges: Sequence[Judge]) -> BenchmarkReport:
     """Return what there is to say of what is judged so far."""
-    by_judge = [results_of(session, judge, chosen.items, 1) for judge in judges]
+    newest = [newest_answers(session, Asked(judge, chosen.items)) for judge in judges]
+    by_judge = [
+        results_of(session, judge, chosen.items, 1, one.review_day)
+        for judge, one in zip(judges, newest, strict=True)
+    ]
     results = [
         [next(iter(by_item[item.key]), None) for item in chosen.items] for by_item in by_judge
     ]
-    return report_of(
+    report = report_of(
         chosen,
         judges,
         results,
@@ -147,6 +153,7 @@ def read_report(session: Session, chosen: BenchmarkSet, judges: Sequence[Judge])
             for judge, by_item in zip(judges, by_judge, strict=True)
         ],
     )
+    return replace(report, answers=[one.said for one in newest])
 
 
 def report_of(
@@ -177,6 +184,7 @@ def report_of(
         costs=costs,
         checks=checks,
         decisions=decisions,
+        answers=[""] * len(judges),
     )
 
 

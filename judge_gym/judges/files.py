@@ -67,6 +67,11 @@ def is_judge_file(path: Path) -> bool:
     return "kind" in read_tree(path).items
 
 
+def judge_files(*sources: JudgeSource) -> list[Path]:
+    """Return the files among sources of judges."""
+    return [source for source in sources if isinstance(source, Path)]
+
+
 def named(source: JudgeSource) -> str:
     """Return the path of a judge file, or what a judge as JSON is called in errors."""
     return str(DEFINITION if isinstance(source, dict) else source)

@@ -19,7 +19,7 @@ from judge_gym.calibration.checks import Check, Result
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError, OutageError
 from judge_gym.judges.base import Judge
-from judge_gym.judges.calibrating.judging import Asked, judge_asked, results_of
+from judge_gym.judges.calibrating.judging import Asked, judge_asked, missing, results_of
 from judge_gym.judges.certifying.checking import CertificateError, ValidCertificate
 from judge_gym.judges.gate_checks import (
     Again,
@@ -42,7 +42,7 @@ from judge_gym.judges.judging import (
 from judge_gym.judges.namesakes import OtherJudge, other_judge
 from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.model_names import Answered
-from judge_gym.records.items import Item
+from judge_gym.records.items import Item, distinct
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
@@ -153,6 +153,8 @@ class GateRun:
     recheck: bool = False
     """Whether the sentinel set is judged again though no change is known; an interrupted time is
     resumed."""
+    retry_failed: bool = False
+    """Whether what failed is judged again."""
     _before: int = 0
     _other: OtherJudge | None = None
     _again: Recheck | None = None
@@ -165,7 +167,7 @@ class GateRun:
         """
         self.loaded.certified()
         asked = asked_first(self.loaded)
-        self._before = _stored_of(session, asked)
+        self._before = self._kept(session, asked)
         judge = self.loaded.judge
         found = namesakes(session, judge.record, self.loaded.texts)
         self._other = other_judge(judge, found)
@@ -182,8 +184,20 @@ class GateRun:
         judge_id = _judge_id(session, self.loaded.judge)
         save_recheck(session, judge_id, self.loaded.sentinel_digest, self._again)
         asked = _asked_again(self.loaded, self._again)
-        self._before_again = _stored_of(session, asked)
+        self._before_again = self._kept(session, asked)
         return asked
+
+    def _kept(self, session: Session, asked: Asked) -> int:
+        """Return how many of these judgements are stored and not retried."""
+        _, left = missing(
+            session,
+            asked.judge,
+            asked.items,
+            asked.repeats,
+            retry_failed=self.retry_failed,
+            review_day=asked.review_day,
+        )
+        return len(distinct(asked.items)) * asked.repeats - left
 
     def cautions(self, *, judging_again: bool) -> list[str]:
         """Return what the texts cannot decide, known before anything is judged or judged again."""
@@ -282,7 +296,8 @@ async def run_gate(
     What is judged again decides alone.
     """
     judged = partial(judge_asked, runtime, retry_failed=retry_failed)
-    return await GateRun(loaded, recheck).run(runtime.session, judged)
+    run = GateRun(loaded, recheck, retry_failed)
+    return await run.run(runtime.session, judged)
 
 
 def asked_first(loaded: LoadedGate) -> Asked:
@@ -353,7 +368,10 @@ def _found(
     new = len(results) - before + len(again) - before_again
     said = _said_again(loaded, recheck, before_again)
     if kept:
-        said += f" Compared from the answers on that {kept.person} kept on {kept.day}."
+        said += (
+            f" These are compared with the answers that {kept.person} kept on {kept.day}, and with "
+            "later ones."
+        )
     report = _report(loaded, checks, new, again, by, said, certified)
     return replace(report, recheck=recheck, moved=moved)
 

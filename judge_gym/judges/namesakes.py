@@ -1,12 +1,26 @@
 """Another judge of the same name: earlier answers are not this judge's, and what differs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
 from judge_gym.judges.base import NOT_IDENTITY, Judge
 from judge_gym.store.judges import Namesake
+
+
+def fields_apart(config: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields of two judges as stored that differ and can change an answer.
+
+    None where only the template of their prompts does.
+    """
+    fields = [name for name in {**config, **other} if name not in NOT_IDENTITY]
+    return tuple(name for name in fields if config.get(name) != other.get(name))
+
+
+def differs_in(fields: Sequence[str]) -> str:
+    """Return in which fields two judges differ, in words."""
+    return f"in {', '.join(fields) or 'the template of its prompt'}"
 
 
 @dataclass(frozen=True)
@@ -22,11 +36,10 @@ class OtherJudge:
     @property
     def sentence(self) -> str:
         """That another judge of this name judged the texts last, and what differs."""
-        differs = f"in {', '.join(self.changed)}" if self.changed else "in its prompt's template"
         return (
             "Another judge than the last one of this name, which judged these texts on "
-            f"{self.day}: it differs {differs}. Scores of the two are not compared: drift counts "
-            "from this judge's own first answers."
+            f"{self.day}: it differs {differs_in(self.changed)}. Scores of the two are not "
+            "compared: drift counts from this judge's own first answers."
         )
 
     @property
@@ -46,8 +59,7 @@ def other_judge(judge: Judge, found: Sequence[Namesake]) -> OtherJudge | None:
     other = found[0]
     if any(one.key == judge.key and one.last > other.first for one in found):
         return None
-    fields = [name for name in {**judge.config, **other.config} if name not in NOT_IDENTITY]
-    changed = tuple(name for name in fields if judge.config.get(name) != other.config.get(name))
+    changed = fields_apart(judge.config, other.config)
     last = other.last
     day = last.astimezone(UTC).date() if isinstance(last, datetime) else last
     return OtherJudge(other.key, day, changed)

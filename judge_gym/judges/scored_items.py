@@ -45,6 +45,8 @@ class ScoredItems:
     sessions: Sequence[SessionScore]
     critic: Criticism | None
     critic_cost: CostOfCalls | None
+    answers: str = ""
+    """That items were judged again, and whether these are the answers; empty if not."""
 
     @property
     def simulated(self) -> bool:
@@ -93,7 +95,11 @@ class ScoredItems:
 
 
 def scored_items(
-    session: Session, judge: Judge, file: ItemFile, results: Sequence[JudgeResult]
+    session: Session,
+    judge: Judge,
+    file: ItemFile,
+    results: Sequence[JudgeResult],
+    answers: str = "",
 ) -> ScoredItems:
     """Return what there is to say of results, with what the judge's critic has said so far."""
     critic, critic_cost = None, None
@@ -113,6 +119,7 @@ def scored_items(
         sessions=session_scores(results, file.conversations.sessions),
         critic=critic,
         critic_cost=critic_cost,
+        answers=answers,
     )
 
 

@@ -1,7 +1,8 @@
 """The page of a benchmark with known answers, and the tables behind it as CSV."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from judge_gym.benchmarks.figures import EVERYTHING, published_accuracies
@@ -40,12 +41,16 @@ _MEANINGS = (
     "Absolute error and bias: points of 100 from the known score. Concordance and τ-b: 1 is the "
     "known scores, or their order; 0 is unrelated.",
 )
+_THRESHOLDS = {"accuracy": "accuracy", "agreement": "concordance"}
+"""What a threshold is called → its figure: the first of known pairs, the second of scores."""
 _READ = 10
 """Items shown of a judge that it got wrong."""
 
 
-def benchmark_report(report: BenchmarkReport) -> StudyReport[BenchmarkReport]:
-    """Return the report of judges on a benchmark, with its tables as CSV.
+def benchmark_report(
+    report: BenchmarkReport, files: Sequence[Path] = ()
+) -> StudyReport[BenchmarkReport]:
+    """Return the report of the judges of `files` on a benchmark, with its tables as CSV.
 
     `-figures.csv` has a row per figure, `-judgements.csv` one per judge and item.
     """
@@ -59,7 +64,7 @@ def benchmark_report(report: BenchmarkReport) -> StudyReport[BenchmarkReport]:
         sentences=[f"{report.judges[place].name}: {outcomes(report, place)}" for place in places],
         simulated=any(report.simulated),
         files=(f"{stem}-figures.csv", f"{stem}-judgements.csv", f"{stem}.json"),
-        of=[report.chosen.file],
+        of=[report.chosen.file, *files],
         read=report.chosen.labels,
         template="benchmark.html.j2",
         shown=_shown(report),
@@ -74,6 +79,7 @@ def benchmark_report(report: BenchmarkReport) -> StudyReport[BenchmarkReport]:
             name: [figures_of(one) for one in own.values()] for name, own in of_judges.items()
         },
         "judges": verdicts_value(report.judges, report.decisions, report.checks),
+        "answers": dict(zip(of_judges, report.answers, strict=True)),
         "thresholds": [],
     }
     tables = {
@@ -81,7 +87,11 @@ def benchmark_report(report: BenchmarkReport) -> StudyReport[BenchmarkReport]:
         "-figures.csv": csv_of(_figures(report)),
     }
     results = [decision.result for decision in report.decisions]
-    return StudyReport(report, page, value, tables, results, of_judges)
+    figures = {
+        name: {called: own[metric] for called, metric in _THRESHOLDS.items() if metric in own}
+        for name, own in of_judges.items()
+    }
+    return StudyReport(report, page, value, tables, results, figures)
 
 
 def _tables(report: BenchmarkReport) -> list[Table]:
@@ -203,6 +213,8 @@ def outcomes(report: BenchmarkReport, place: int) -> str:
         sentences.append("Unparseable or refused orders count as no vote.")
     if statuses["failed"]:
         sentences.append("Failed judgements are left out; retry them with --retry-failed.")
+    if report.answers[place]:
+        sentences.append(report.answers[place])
     if note := report.answered[place].note():
         sentences.append(f"{note}.")
     if report.costs[place]:

@@ -1,24 +1,26 @@
 """A new judge beside the old one on the same items: tables for people, JSON for programs."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from judge_gym.calibration.checks import span
 from judge_gym.calibration.comparisons import FIGURE_NAMES, HALF_WAY
 from judge_gym.formats import p_value
-from judge_gym.judges import Judge
 from judge_gym.judges.calibrating.comparing import Comparison, ComparisonFindings
 from judge_gym.judges.item_files import ItemFile
+from judge_gym.judges.namesakes import differs_in
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import figures_of
-from judge_gym.report.gate import checks_table
+from judge_gym.report.gate import checks_table, told_apart
 from judge_gym.report.judge_study import StudyPage, StudyReport, stem_of
 from judge_gym.report.scores import agreement_json
 from judge_gym.report.table import Table, plain_table
 from judge_gym.store.judges import check_values
 
 _LONGEST_CELL = 90
+_SIDES = ("old", "new")
 
 
 def comparison_json(findings: ComparisonFindings) -> dict[str, Any]:
@@ -28,37 +30,44 @@ def comparison_json(findings: ComparisonFindings) -> dict[str, Any]:
     return {
         "result": replacement.result,
         "sentence": replacement.sentence,
+        "judges": {
+            side: {"name": judge.name, "key": judge.key, "answers": answers}
+            for side, judge, answers in zip(_SIDES, findings.judges, findings.answers, strict=True)
+        },
+        "changed": list(findings.changed),
         "items": len(comparison.items),
         "verdicts": comparison.counts() if any(comparison.verdicts) else None,
         "checks": [check_values(check) for check in replacement.checks],
         "figures": [
             figures_of(figure) | {"because": figure.because} for figure in replacement.figures
         ],
-        "labels": dict(zip(("old", "new"), sides, strict=True)),
+        "labels": dict(zip(_SIDES, sides, strict=True)),
         "thresholds": [],
     }
 
 
 def comparison_report(
-    judge: Judge, findings: ComparisonFindings, file: ItemFile, shown: int
+    findings: ComparisonFindings, file: ItemFile, files: tuple[Path, Path], shown: int
 ) -> StudyReport[ComparisonFindings]:
-    """Return the report of a comparison on a file, with so many items, the furthest apart first.
+    """Return the report of a comparison of the judges of two files on the items of another one.
 
-    Its figures are of the new judge.
+    It shows so many items, the furthest apart first. Its figures are of the new judge.
     """
-    names, titles, comparison = findings.names, findings.titles, findings.comparison
-    stem = stem_of("comparison", *names)
+    comparison, plain_names = findings.comparison, [judge.name for judge in findings.judges]
+    names = told_apart(plain_names, files)
+    titles = [f"{name}, {by}" for name, by in zip(names, findings.answered, strict=True)]
+    stem = stem_of("comparison", *plain_names)
     checks = checks_table(f"{titles[1]}, in place of {titles[0]}", comparison.replacement.checks)
     page = StudyPage(
         stem=stem,
         title=f"{names[1]} in place of {names[0]}: {comparison.replacement.result}",
         found=comparison.replacement.sentence,
         tables=[checks, *_tables(comparison, shown)],
-        sentences=[*_sentences(findings, len(file.texts))],
+        sentences=[*_sentences(findings, titles, files, len(file.texts))],
         simulated=findings.simulated,
         files=(f"{stem}.json",),
-        of=[file.path],
-        read=file.said(judge),
+        of=[file.path, *files],
+        read=file.said(findings.judges[0]),
     )
     new = findings.agreed[1]
     figures = {"agreement": new.concordance, "accuracy": new.met}
@@ -72,10 +81,18 @@ def comparison_report(
     )
 
 
-def _sentences(findings: ComparisonFindings, texts: int) -> Iterator[str]:
+def _sentences(
+    findings: ComparisonFindings, titles: Sequence[str], files: tuple[Path, Path], texts: int
+) -> Iterator[str]:
+    old, new = findings.judges
+    if old.name == new.name:
+        yield f"{files[1]} differs from {files[0]} {differs_in(findings.changed)}."
+    for title, answers in zip(titles, findings.answers, strict=True):
+        if answers:
+            yield f"{title}: {answers}"
     if without := texts - len(findings.comparison.items):
         yield f"{without} of {texts} items have no score from one of the judges."
-    for title, agreed in zip(findings.titles, findings.agreed, strict=True):
+    for title, agreed in zip(titles, findings.agreed, strict=True):
         if agreed.labels:
             yield f"{title}: {agreed}"
 

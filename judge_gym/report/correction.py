@@ -1,7 +1,8 @@
 """People's mean over all texts, from a judge's scores and labels of a part: table, words, JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from judge_gym.counting import counted, first_of
@@ -299,9 +300,18 @@ def _read(judge: Judge, file: ItemFile) -> dict[str, Any]:
 
 
 def correction_report(
-    judge: Judge, file: ItemFile, found: Correction, *, simulated: bool
+    judge: Judge,
+    file: ItemFile,
+    found: Correction,
+    files: Sequence[Path] = (),
+    answers: str = "",
+    *,
+    simulated: bool,
 ) -> StudyReport[Correction]:
-    """Return the report of the figures and of the labels to buy next."""
+    """Return the report of the figures, by the judge of `files`, and of the labels to buy next.
+
+    `answers` says whether texts were judged again.
+    """
     stem, labels = stem_of("estimate", judge.name, file.name), next_table(found)
     page = StudyPage(
         stem=stem,
@@ -309,13 +319,14 @@ def correction_report(
         f"{file.path.name}",
         found=" ".join(conclusions(found)),
         tables=[correction_table(judge, found), *([labels] if labels else [])],
-        sentences=[*sentences(found), *expectations(found)],
+        sentences=[*([answers] if answers else []), *sentences(found), *expectations(found)],
         simulated=simulated,
         files=(f"{stem}.json",),
-        of=[file.path],
+        of=[file.path, *files],
         read=file.said(judge),
     )
-    return StudyReport(found, page, correction_json(judge, file, found, simulated=simulated))
+    value = correction_json(judge, file, found, simulated=simulated) | {"answers": answers}
+    return StudyReport(found, page, value)
 
 
 def _row(row: Corrected) -> dict[str, Any]:

@@ -241,7 +241,7 @@ def _name(ended: GateEnd) -> str:
     return ended.name if isinstance(ended, Stopped) else ended.judge.name
 
 
-def _told_apart(names: Sequence[str], files: Sequence[Path]) -> list[str]:
+def told_apart(names: Sequence[str], files: Sequence[Path]) -> list[str]:
     """Return the names of judges, with the file of each one that several have."""
     return [
         f"{name} ({file})" if names.count(name) > 1 else name
@@ -256,7 +256,7 @@ def gate_junit(files: Sequence[Path], ended: Sequence[GateEnd]) -> str:
     in most programs; so is a gate that was stopped.
     """
     root = ElementTree.Element("testsuites")
-    for one, name in zip(ended, _told_apart([*map(_name, ended)], files), strict=True):
+    for one, name in zip(ended, told_apart([*map(_name, ended)], files), strict=True):
         cases = [*(_stopped_cases(one) if isinstance(one, Stopped) else _check_cases(one))]
         count = [case.kind for case in cases].count
         suite = ElementTree.SubElement(

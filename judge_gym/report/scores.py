@@ -1,8 +1,9 @@
 """Items that a judge has scored: tables for people, JSON for programs."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
@@ -28,6 +29,7 @@ def scores_json(scored: ScoredItems) -> dict[str, Any]:
     return {
         "name": scored.judge.name,
         "read": scored.file.said(scored.judge),
+        "answers": scored.answers,
         **_cost_json(scored.cost),
         "served_models": scored.by.served,
         "contradictions": [
@@ -96,8 +98,8 @@ def _cost_json(cost: CostOfCalls) -> dict[str, Any]:
     }
 
 
-def scores_report(scored: ScoredItems) -> StudyReport[ScoredItems]:
-    """Return the report of scored items, with every result as CSV and all as JSON."""
+def scores_report(scored: ScoredItems, files: Sequence[Path]) -> StudyReport[ScoredItems]:
+    """Return the report of items scored by the judge of `files`, as CSV by result and as JSON."""
     stem = stem_of("scores", scored.judge.name, scored.file.name)
     rows = score_rows(scored.judge, scored.results, scored.file.conversations)
     page = StudyPage(
@@ -108,7 +110,7 @@ def scores_report(scored: ScoredItems) -> StudyReport[ScoredItems]:
         sentences=[*_sentences(scored)],
         simulated=scored.simulated,
         files=(f"{stem}.csv", f"{stem}.json"),
-        of=[scored.file.path],
+        of=[scored.file.path, *files],
         read=scored.file.said(scored.judge),
     )
     return StudyReport(
@@ -242,6 +244,8 @@ def _mean_of(part: PartScores) -> str:
 def _sentences(scored: ScoredItems) -> Iterator[str]:
     """Yield what is to be said of scored items: counts, cost, contradictions, agreement."""
     results, critic = scored.results, scored.critic
+    if scored.answers:
+        yield scored.answers
     ends = Counter(result.status for result in results)
     counts = ", ".join(f"{count} {status}" for status, count in ends.most_common())
     yield f"{counted(len(results), 'judgement')}: {counts}. {_paid(scored, scored.cost)}"

@@ -106,6 +106,40 @@ def judged_on(session: Session, judge: JudgeRecord, items: Sequence[Item], repea
 
 
 @dataclass(frozen=True)
+class Look:
+    """A time that a judge judged items: the first one, a review, or a recheck of its gate."""
+
+    review_day: str
+    began: date
+    """The day in UTC of its first judgement."""
+    texts: int
+    """How many of the items it has."""
+    judgements: int
+
+
+def looks(session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int) -> list[Look]:
+    """Return the times that a judge judged any of these items, the newest first.
+
+    Without judgements that failed: what is judged again to mend them is of the same time.
+    """
+    result = t.JudgeResult
+    began = sa.func.min(result.created_at)
+    rows = session.execute(
+        sa.select(
+            result.review_day, began, sa.func.count(result.item_id.distinct()), sa.func.count()
+        )
+        .join(t.JudgeItem, t.JudgeItem.id == result.item_id)
+        .join(t.Judge, t.Judge.id == result.judge_id)
+        .where(t.Judge.key == judge.key, result.repeat < repeats)
+        .where(among(t.JudgeItem.key, (item.key for item in items)))
+        .where(RESULT.retryable.is_not(True))
+        .group_by(result.review_day)
+        .order_by(began.desc(), sa.func.max(result.id).desc())
+    )
+    return [Look(day, at.astimezone(UTC).date(), *counts) for day, at, *counts in rows]
+
+
+@dataclass(frozen=True)
 class Namesake:
     """A stored judge, by its key, and when it judged some texts first and last.
 
@@ -121,7 +155,7 @@ class Namesake:
 def namesakes(session: Session, judge: JudgeRecord, items: Sequence[Item]) -> list[Namesake]:
     """Return this judge and those of its name that have judged any of these texts, newest first.
 
-    Texts that were judged again count as judged once, when they were first.
+    Texts that were judged again count, too.
     """
     first, last = sa.func.min(t.JudgeResult.created_at), sa.func.max(t.JudgeResult.created_at)
     rows = session.execute(
@@ -129,7 +163,6 @@ def namesakes(session: Session, judge: JudgeRecord, items: Sequence[Item]) -> li
         .join(t.JudgeResult, t.JudgeResult.judge_id == t.Judge.id)
         .join(t.JudgeItem, t.JudgeItem.id == t.JudgeResult.item_id)
         .where((t.Judge.name == judge.name) | (t.Judge.key == judge.key))
-        .where(t.JudgeResult.review_day == "")
         .where(among(t.JudgeItem.key, (item.key for item in items)))
         .group_by(t.Judge.id)
         .order_by(last.desc(), t.Judge.id.desc())

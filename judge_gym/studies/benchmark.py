@@ -5,7 +5,7 @@ from pathlib import Path
 
 from judge_gym.judges.benchmarking import BenchmarkReport, load_judges, load_set, read_report
 from judge_gym.judges.calibrating.judging import Asked
-from judge_gym.judges.files import JudgeSource
+from judge_gym.judges.files import JudgeSource, judge_files
 from judge_gym.report.benchmark import benchmark_report
 from judge_gym.report.judge_study import StudyReport
 from judge_gym.runtime import Runtime
@@ -21,14 +21,15 @@ def benchmark(
 
     def report(runtime: Runtime) -> StudyReport[BenchmarkReport]:
         with runtime.session() as session:
-            return benchmark_report(read_report(session, chosen, loaded))
+            return benchmark_report(read_report(session, chosen, loaded), judge_files(*judges))
 
     return Study(
         noun="benchmark",
         called=f"Benchmark {chosen.benchmark.name}",
         read=chosen.labels,
-        asked=[Asked(judge, chosen.items) for judge in loaded],
+        asked=[Asked(judge, chosen.items, newest=True) for judge in loaded],
         report=report,
         partial=True,
+        figures={"accuracy" if chosen.benchmark.pair else "agreement": ""},
         worths=chosen.worths,
     )

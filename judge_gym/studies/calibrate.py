@@ -37,6 +37,9 @@ def calibrate(
     to_rewrite = rewritings(originals.texts, design)
     critics = [judge.reason_critic.model for judge in loaded if judge.reason_critic]
 
+    labelled = any(item.truth is not None for item in originals.answers)
+    lacking = "" if labelled else f"The texts of {design.items} have no labels"
+
     def all_texts(session: Session) -> Texts:
         return changed_texts(originals.texts, design, expected(session, to_rewrite))
 
@@ -63,6 +66,7 @@ def calibrate(
         previewed=lambda session: [planned_changes(design, all_texts(session))],
         reads_reasons=True,
         partial=True,
+        figures={"readable": "", "agreement": lacking},
         also_asked=[*critics, *([design.perturber.model] if design.perturber else [])],
         also_locks={"calibrations": [design.name]},
     )

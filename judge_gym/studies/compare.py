@@ -9,7 +9,7 @@ from judge_gym.judges.calibrating.comparing import (
     comparison_findings,
     read_two,
 )
-from judge_gym.judges.calibrating.judging import Asked, results_by_row
+from judge_gym.judges.calibrating.judging import Asked, newest_answers, results_by_row
 from judge_gym.report.comparison import comparison_report
 from judge_gym.report.judge_study import StudyReport
 from judge_gym.runtime import Runtime
@@ -33,16 +33,26 @@ def compare(
     """
     judges, file = read_two(old, new, items, fields, labels, label_fields)
 
+    asked = [Asked(judge, file.texts, repeats, newest=True) for judge in judges]
+    labelled = any(item.truth is not None for item in file.answers)
+    lacking = "" if labelled else f"The items of {items} have no labels"
+
     def report(runtime: Runtime) -> StudyReport[ComparisonFindings]:
         with runtime.session() as session:
-            results = [results_by_row(session, judge, file.texts, repeats) for judge in judges]
-            findings = comparison_findings(session, judges, file, results, margins or Margins())
-        return comparison_report(judges[0], findings, file, shown)
+            first, then = (newest_answers(session, one) for one in asked)
+            results = [
+                results_by_row(session, one.judge, file.texts, repeats, newest.review_day)
+                for one, newest in zip(asked, (first, then), strict=True)
+            ]
+            given = judges, file, results, margins or Margins(), (first.said, then.said)
+            findings = comparison_findings(session, *given)
+        return comparison_report(findings, file, (old, new), shown)
 
     return Study(
         noun="comparison",
         called=f"Comparison of {judges[0].name} and {judges[1].name}",
         read=file.said(judges[0]),
-        asked=[Asked(judge, file.texts, repeats) for judge in judges],
+        asked=asked,
         report=report,
+        figures={"agreement": lacking, "accuracy": lacking},
     )

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from judge_gym.judges import load_judge
-from judge_gym.judges.calibrating.judging import Asked, results_of
+from judge_gym.judges.calibrating.judging import Asked, newest_answers, results_of
 from judge_gym.judges.correcting import Correction, correct
+from judge_gym.judges.files import judge_files
 from judge_gym.judges.item_files import read_judged_items
 from judge_gym.judges.judging import complete
 from judge_gym.report.correction import correction_report
@@ -29,18 +30,23 @@ def estimate(
     loaded = load_judge(judge)
     file = read_judged_items([loaded], items, fields, labels, label_fields)
 
+    asked = Asked(loaded, file.texts, newest=True)
+
     def report(runtime: Runtime) -> StudyReport[Correction]:
         with runtime.session() as session:
-            results = results_of(session, loaded, file.texts, 1)
+            newest = newest_answers(session, asked)
+            results = results_of(session, loaded, file.texts, 1, newest.review_day)
         complete(loaded, results, 1)
         simulated = any(one.simulated for some in results.values() for one in some)
         found = correct(loaded, file, results, more=more)
-        return correction_report(loaded, file, found, simulated=simulated)
+        return correction_report(
+            loaded, file, found, judge_files(judge), newest.said, simulated=simulated
+        )
 
     return Study(
         noun="estimate",
         called=f"Estimate by {loaded.name}",
         read=file.said(loaded),
-        asked=[Asked(loaded, file.texts)],
+        asked=[asked],
         report=report,
     )

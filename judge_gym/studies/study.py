@@ -49,6 +49,8 @@ class Study(Generic[T]):
     """Whether the critics that judges name read the reasons given."""
     partial: bool = False
     """Whether it reports what was judged until a bound stopped the rest."""
+    figures: Mapping[str, str] = field(default_factory=dict)
+    """What a threshold may be of: name → why there is no such figure here, empty if there is."""
     needs_readable: bool = True
     """Whether it reports only judges that can be read in half of their answers."""
 
@@ -95,10 +97,4 @@ class Study(Generic[T]):
     def _critics(self, session: Session, asked: Sequence[Asked], *, expected: bool) -> list[Asked]:
         if not self.reads_reasons:
             return []
-        return [
-            critic
-            for one in asked
-            for critic in criticisms(
-                session, [one.judge], one.items, one.repeats, expected=expected
-            )
-        ]
+        return criticisms(session, asked, expected=expected)

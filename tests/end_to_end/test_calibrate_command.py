@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.command_line import CommandLine
+from support.simulation import Simulator
 
 pytestmark = pytest.mark.slow
 
@@ -83,6 +84,66 @@ def test_a_judge_that_clusters_may_not_replace_one_that_does_not(command: Comman
     [threshold] = json.loads(under.output)["thresholds"]
     assert (threshold["name"], threshold["result"]) == ("agreement", "fails")
     assert threshold["upper"] <= 0.95
+
+
+def test_versions_of_one_judge_are_told_apart_and_have_pages_of_their_own(
+    command: CommandLine,
+) -> None:
+    old = command.folder / "old.yaml"
+    old.write_text((EXAMPLES / "good.yaml").read_text())
+    pages = []
+    for name, field in (("warm", "temperature: 0.3"), ("short", "max_tokens: 900")):
+        new = command.folder / f"{name}.yaml"
+        new.write_text(old.read_text().replace("name: good", f"name: good\n{field}", 1))
+        ended = command("judge", "compare", old, new, "--items", EXAMPLES / "notes.jsonl")
+        said = ended.fine().output.replace("\n", "")
+        pages.append(Path(said.partition("Page: ")[2].strip()))
+        assert f"good ({new}) in place of good ({old})" in said
+        changed = json.loads(pages[-1].with_suffix(".json").read_text())["changed"]
+        assert changed == [field.partition(":")[0]]
+    assert pages[0] != pages[1]
+    assert "warm.yaml" in pages[0].read_text()
+
+
+def test_a_threshold_of_labels_that_are_missing_is_refused_before_a_call(
+    command: CommandLine, simulator: Simulator
+) -> None:
+    rows = [json.loads(line) for line in (EXAMPLES / "notes.jsonl").read_text().splitlines()]
+    bare = [{name: value for name, value in row.items() if name != "truth"} for row in rows]
+    (command.folder / "bare.jsonl").write_text("\n".join(map(json.dumps, bare)))
+    calibration = command.folder / "calibration.yaml"
+    judge = EXAMPLES / "good.yaml"
+    calibration.write_text(f"name: bare\nitems: bare.jsonl\njudges: [{judge}]\n")
+    files = (judge, EXAMPLES / "clustering.yaml", "--items", "bare.jsonl")
+    before = simulator.answered()
+    for asked in (("compare", *files), ("calibrate", calibration)):
+        for plan in ((), ("--plan",)):
+            ended = command("judge", *asked, "--fail-under", "agreement=0.4", *plan)
+            assert ended.code == 2, ended.errors
+            assert "have no labels" in ended.errors
+    assert simulator.answered() == before
+
+
+def test_a_benchmark_takes_a_threshold_of_the_figure_that_it_has(
+    command: CommandLine, simulator: Simulator
+) -> None:
+    mapping = command.folder / "scores.yaml"
+    mapping.write_text(
+        "name: known\nsource: invented\nkey: [id]\n"
+        "score: {text: text, truth: truth, lowest: 0, highest: 100}\n"
+    )
+    rows = [json.loads(line) for line in (EXAMPLES / "notes.jsonl").read_text().splitlines()]
+    known = [row for row in rows if "truth" in row]
+    (command.folder / "known.jsonl").write_text("\n".join(map(json.dumps, known)))
+    asked = ("judge", "benchmark", EXAMPLES / "good.yaml")
+    asked = (*asked, "--items", "known.jsonl", "--mapping", mapping)
+    before = simulator.answered()
+    refused = command(*asked, "--fail-under", "accuracy=0.4")
+    assert (refused.code, simulator.answered()) == (2, before), refused.errors
+    held = command(*asked, "--fail-under", "agreement=0.1", "--json")
+    [threshold] = json.loads(held.output)["thresholds"]
+    assert threshold["name"] == "agreement"
+    assert threshold["estimate"] is not None
 
 
 @pytest.mark.parametrize(("items", "code"), [(72, 0), (71, 3)])

@@ -172,6 +172,77 @@ def test_a_gate_says_that_its_judge_is_another_than_the_last_of_this_name(
     assert set(found["changed"]) == {"version", "scale"}
 
 
+def test_a_judge_that_was_judged_again_since_is_the_newest_of_its_name(
+    command: CommandLine, own: Path
+) -> None:
+    command("judge", "gate", own).fine()
+    changed = own.with_name("changed.yaml")
+    changed.write_text(own.read_text().replace("name: own", "name: own\nversion: '2'"))
+    command("judge", "score", changed, "--items", "items.jsonl").fine()
+    [first] = json.loads(command("judge", "gate", own, "--recheck", "--json").fine().output)
+    assert first["other_judge"]["changed"] == ["version"], "it judged before the recheck"
+    [after] = json.loads(command("judge", "gate", own, "--json").fine().output)
+    assert after["other_judge"] is None
+
+
+def test_what_failed_and_is_retried_counts_as_new(command: CommandLine, own: Path) -> None:
+    code = command.folder / "own.py"
+    works = code.read_text()
+    code.write_text(works.replace("    return", "    assert item['text'][2:] != '7'\n    return"))
+    own.write_text(own.read_text().replace("own:grade", "own:grade\nversion: '1'"))
+    [failed] = json.loads(command("judge", "gate", own, "--json").output)
+    assert failed["new_judgements"] == 30
+    code.write_text(works)
+    [stored] = json.loads(command("judge", "gate", own, "--json").output)
+    [retried] = json.loads(command("judge", "gate", own, "--retry-failed", "--json").output)
+    assert (stored["new_judgements"], retried["new_judgements"]) == (0, 1)
+
+
+def test_studies_rest_on_the_newest_answers_to_all_texts(command: CommandLine, own: Path) -> None:
+    text = own.read_text().replace("sentinel: 20", "sentinel: 30")
+    own.write_text(f"{text}version: '1'\n")
+    other = own.with_name("other.yaml")
+    other.write_text(f"{text.replace('name: own', 'name: other')}version: '2'\n")
+    of_all = ("--items", "items.jsonl")
+    command("judge", "gate", own).fine()
+    before = json.loads(command("judge", "score", own, *of_all, "--json").fine().output)
+    assert {row["score"] for row in before["results"]} == {1, 2, 3, 4, 5}
+    assert before["answers"] == ""
+    (command.folder / "shift").write_text("4")
+    assert command("judge", "gate", own, "--recheck").code == 1
+
+    scored = json.loads(command("judge", "score", own, *of_all, "--json").fine().output)
+    assert {row["score"] for row in scored["results"]} == {5}
+    compared = json.loads(command("judge", "compare", other, own, *of_all, "--json").fine().output)
+    assert compared["checks"][0]["estimate"] == 0, "both were judged after the change"
+    agreed = json.loads(command("judge", "agreement", own, *of_all, "--json").fine().output)
+    estimated = json.loads(command("judge", "estimate", own, *of_all, "--json").fine().output)
+    assert estimated["figures"][0]["judge"]["estimate"] == 5
+    said = {scored["answers"], compared["judges"]["new"]["answers"]}
+    assert said == {agreed["answers"], estimated["answers"]}
+    assert "Judged again on" in said.pop()
+    assert compared["judges"]["old"]["answers"] == ""
+
+    # Answers of two times are never mixed: with a text more, all are the first ones.
+    items = command.folder / "items.jsonl"
+    row = {"id": "30", "text": "1 30", "truth": "1"}
+    (command.folder / "more.jsonl").write_text(f"{items.read_text()}\n{json.dumps(row)}")
+    more = json.loads(command("judge", "score", own, "--items", "more.jsonl", "--json").output)
+    assert {row["score"] for row in more["results"][:-1]} == {1, 2, 3, 4, 5}
+    assert "30 of 31 texts were judged again" in more["answers"]
+    page = command.data / "reports" / "scores-own-more.html"
+    assert more["answers"] in page.read_text()
+
+    # Nor does a recheck count of which an answer failed.
+    code = command.folder / "own.py"
+    code.write_text(code.read_text().replace("    return", "    assert number != 5\n    return"))
+    (command.folder / "shift").write_text("0")
+    assert command("judge", "gate", own, "--recheck").code == 1
+    failed = json.loads(command("judge", "score", own, *of_all, "--json").fine().output)
+    assert {row["score"] for row in failed["results"]} == {5}
+    assert "24 of 30 texts were judged again" in failed["answers"]
+
+
 def test_judges_that_take_turns_at_more_texts_are_said_once_each(
     command: CommandLine, own: Path
 ) -> None:

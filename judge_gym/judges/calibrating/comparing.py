@@ -22,6 +22,7 @@ from judge_gym.formats import plain
 from judge_gym.judges import AnyJudge, Item, Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.assessing import known_points, points_of
 from judge_gym.judges.item_files import ItemFile, read_judged_items
+from judge_gym.judges.namesakes import fields_apart
 from judge_gym.judges.systems import system_scores, systems_of
 from judge_gym.metrics.cells import FloatArray, IntArray, numbered
 from judge_gym.metrics.class_rates import class_rates
@@ -239,17 +240,19 @@ def near_of(judge: Judge) -> float:
 class ComparisonFindings:
     """What the judgements of an old and a new judge on one file say, for pages and programs."""
 
-    names: tuple[str, str]
+    judges: tuple[Judge, Judge]
     answered: tuple[Answered, Answered]
     comparison: Comparison
     agreed: tuple[Agreement, Agreement]
     """How each agrees with the labels of the answers."""
     simulated: bool
+    answers: tuple[str, str]
+    """That items were judged again, and whether these are the answers; empty if not."""
 
     @property
-    def titles(self) -> list[str]:
-        """The names of the judges with their models."""
-        return [f"{name}, {by}" for name, by in zip(self.names, self.answered, strict=True)]
+    def changed(self) -> tuple[str, ...]:
+        """The fields of the judge files that differ and can change an answer."""
+        return fields_apart(self.judges[0].config, self.judges[1].config)
 
 
 def comparison_findings(
@@ -258,11 +261,12 @@ def comparison_findings(
     file: ItemFile,
     results: Sequence[Sequence[JudgeResult]],
     margins: Margins,
+    answers: tuple[str, str] = ("", ""),
 ) -> ComparisonFindings:
     """Return the comparison of two judges on a file, who answered, and the agreement of each."""
     (old, new), (old_results, new_results) = judges, results
     return ComparisonFindings(
-        (old.name, new.name),
+        judges,
         (
             answered(session, old.record, [old_results]),
             answered(session, new.record, [new_results]),
@@ -270,6 +274,7 @@ def comparison_findings(
         compare(judges, file.texts, (old_results, new_results), margins),
         (agreement(old, file.answers, old_results), agreement(new, file.answers, new_results)),
         simulated=any(one.simulated for own in results for one in own),
+        answers=answers,
     )
 
 

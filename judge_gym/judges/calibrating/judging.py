@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.answers.readability import Answers
 from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.choosing import NamedBy
 from judge_gym.judges import Judge, JudgeResult, load_judge
@@ -42,6 +43,8 @@ class Asked:
     repeats: int = 1
     review_day: str = ""
     """Judgements of another one do not count: the items are judged again."""
+    newest: bool = False
+    """Whether what is reported are the newest answers, also those of a review or a recheck."""
 
 
 async def judge_asked(
@@ -154,11 +157,40 @@ def results_of(
     return results_by_day(session, judge, items, repeats, [review_day])[0]
 
 
+@dataclass(frozen=True)
+class NewestAnswers:
+    """Which of a judge's answers to some items are the newest that are as many as the first."""
+
+    review_day: str
+    said: str
+    """That the items were judged again, and whether these answers are used; empty if not."""
+
+
+def newest_answers(session: Session, asked: Asked) -> NewestAnswers:
+    """Return which answers to report of a judge whose items may have been judged again.
+
+    A review, or the recheck of a gate, that has fewer of them is only told: answers of two times
+    are never mixed.
+    """
+    looks = store.looks(session, asked.judge.record, asked.items, asked.repeats)
+    first = next((look.judgements for look in looks if not look.review_day), 0)
+    chosen = next((look for look in looks if look.judgements >= first), None)
+    if chosen is None or chosen is looks[0]:
+        if chosen is None or not chosen.review_day:
+            return NewestAnswers("", "")
+        said = f"Judged again on {chosen.began}; earlier answers are not used."
+        return NewestAnswers(chosen.review_day, said)
+    newest, every = looks[0], counted(len(distinct(asked.items)), "text")
+    again = f"{newest.texts} of {every} {'was' if newest.texts == 1 else 'were'} judged again"
+    said = f"{again} on {newest.began}; these are the earlier answers."
+    return NewestAnswers(chosen.review_day, said)
+
+
 def results_by_row(
-    session: Session, judge: Judge, items: Sequence[Item], repeats: int
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, review_day: str = ""
 ) -> list[JudgeResult]:
     """Return what the judge said so far of every row: rows of one text have the same results."""
-    by_text = results_of(session, judge, items, repeats)
+    by_text = results_of(session, judge, items, repeats, review_day)
     return [result for item in items for result in by_text[item.key]]
 
 
@@ -177,12 +209,7 @@ def results_by_day(
 
 
 def criticisms(
-    session: Session,
-    judges: Sequence[Judge],
-    items: Sequence[Item],
-    repeats: int,
-    *,
-    expected: bool = False,
+    session: Session, judgings: Sequence[Asked], *, expected: bool = False
 ) -> list[Asked]:
     """Return the critics of these judges, each with the reasons that it is to read so far.
 
@@ -190,9 +217,10 @@ def criticisms(
     then: the judges and items are stored in it.
     """
     asked = []
-    for judge in judges:
+    for one in judgings:
+        judge, items, repeats = one.judge, one.items, one.repeats
         if critic := critic_of(judge):
-            stored = results_of(session, judge, items, repeats)
+            stored = results_of(session, judge, items, repeats, _reported_day(session, one))
             given = [result for some in stored.values() for result in some]
             reasons = distinct([item for _, item in reasons_of(judge, given)])
             if expected:
@@ -200,6 +228,11 @@ def criticisms(
                 reasons = [*reasons, *stand_ins(judge, to_come)]
             asked.append(Asked(critic, reasons))
     return [one for one in asked if one.items]
+
+
+def _reported_day(session: Session, asked: Asked) -> str:
+    """Return the `review_day` of the answers that are reported of what is asked."""
+    return newest_answers(session, asked).review_day if asked.newest else asked.review_day
 
 
 def criticism_of(
@@ -214,12 +247,11 @@ def criticism_of(
     return criticism(judge, given, results_of(session, critic, texts, 1))
 
 
-def answers_of(
-    session: Session, judge: Judge, items: Sequence[Item], repeats: int, review_day: str = ""
-) -> Answers:
-    """Return how many of a judge's answers so far can be read."""
-    stored = results_of(session, judge, items, repeats, review_day)
-    return readable_of(judge, [result for results in stored.values() for result in results])
+def answers_of(session: Session, asked: Asked) -> Answers:
+    """Return how many of a judge's answers so far that are reported can be read."""
+    day = _reported_day(session, asked)
+    stored = results_of(session, asked.judge, asked.items, asked.repeats, day)
+    return readable_of(asked.judge, [result for results in stored.values() for result in results])
 
 
 def readable_of(judge: Judge, results: Iterable[JudgeResult]) -> Answers:
