@@ -28,8 +28,8 @@ async def chunks_of_one(do: Callable[[int], Awaitable[None]], units: int) -> Run
     @flow
     async def in_chunks() -> RunSummary:
         async with runtime() as current:
-            work = Work(chunk, (), list(range(units)), "units")
-            summary, error = await run_chunks(current, "units", [work])
+            work = Work(chunk, (), list(range(units)), "unit")
+            summary, error = await run_chunks(current, "unit", [work])
             assert error is None
             return summary
 
