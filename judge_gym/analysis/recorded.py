@@ -34,10 +34,10 @@ from judge_gym.analysis.figures.multiverse import specification_curves
 from judge_gym.analysis.figures.outcomes import single_judges
 from judge_gym.analysis.figures.pairs import over_wordings
 from judge_gym.analysis.figures.people import people_figures
+from judge_gym.analysis.figures.scale_directions import directions, votes_of_one_direction
 from judge_gym.analysis.figures.systems import systems_ranked
 from judge_gym.analysis.figures.three_judges import orders_of_judges, three_judges
 from judge_gym.analysis.groups import PARTS, Group, comparison_groups, result_row
-from judge_gym.analysis.scale_directions import directions, votes_of_one_direction
 from judge_gym.annotations import AnnotationScheme
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.design.experiment import Experiment

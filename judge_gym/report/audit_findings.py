@@ -7,8 +7,8 @@ from typing import Any
 
 from judge_gym.analysis.data import SweepData, select
 from judge_gym.analysis.figures.multiverse import ACCURACY, SCORE
+from judge_gym.analysis.figures.scale_directions import WITH_LABELS, is_below, one_direction, turned
 from judge_gym.analysis.groups import PARTS
-from judge_gym.analysis.scale_directions import WITH_LABELS, is_below, one_direction, turned
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import (
     ABSENT,

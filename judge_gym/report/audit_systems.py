@@ -9,7 +9,7 @@ from math import isclose
 from judge_gym.alike import alike
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import averaged
-from judge_gym.analysis.scale_directions import turned
+from judge_gym.analysis.figures.scale_directions import turned
 from judge_gym.counting import counted, first_of
 from judge_gym.formats import ABSENT, estimates, figure, number, side_of_0
 from judge_gym.metrics.estimate import LEVEL

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis import running as analysis
+from judge_gym.analysis.figures.scale_directions import VOTES_REFUSED
 from judge_gym.analysis.recorded import audited
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.errors import ConfigError, EvidenceError
@@ -669,3 +670,19 @@ def test_systems_without_known_answers_have_a_page_that_says_why_they_are_not_ra
     with Session(place.engine) as session:
         page = render_page(read_report(session, run_id))
     assert "Missing: 20 of m, 20 of n, 20 of o" in page
+
+
+def test_an_import_names_no_votes_where_a_scale_may_run_the_other_way(place: Place) -> None:
+    mapping = MAPPINGS / "scores" / "mapping.yaml"
+    rows = ["answer,judge,score,editor,text"]
+    for item in range(20):
+        label, near = item % 5 + 1, min(5, item % 5 + 1 + (item == 7))
+        given = {"alpha": label, "beta": near, "gamma": 6 - near}
+        rows += [f"a{item},{judge},{score},{label},A text" for judge, score in given.items()]
+    place.bring(mapping, "\n".join(rows) + "\n")
+    figures = place.figures("scores")
+    gamma = figure(figures, "labels_correlation", judge="recorded/gamma")
+    assert gamma.upper is not None
+    assert gamma.upper < 0
+    votes = figure(figures, "effective_votes")
+    assert (votes.estimate, votes.because) == (None, VOTES_REFUSED)

@@ -133,7 +133,4 @@ def votes(group: Group) -> Iterator[ResultRow]:
         yield group.across(estimate)
 
 
-OF_GROUP = (
-    agreements,
-    votes,
-)
+OF_GROUP = (agreements,)

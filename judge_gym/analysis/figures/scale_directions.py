@@ -1,6 +1,7 @@
 """Whose scale may run the other way: judges that give the higher score where others give the lower.
 
-An audit alone has these figures. Labels say more than other judges, who may all be reversed.
+Recorded judgements alone have these figures: of those made here, the scale is known. Labels say
+more than other judges, who may all be reversed.
 """
 
 from collections import defaultdict
@@ -11,6 +12,7 @@ import numpy as np
 from judge_gym.analysis.figures.agreement import votes
 from judge_gym.analysis.figures.systems import labels_of_items
 from judge_gym.analysis.groups import PARTS, Group
+from judge_gym.analysis.registry import Column, Figure, FigureTable
 from judge_gym.metrics.accuracy import rank_correlation
 from judge_gym.metrics.cells import scores
 from judge_gym.metrics.estimate import not_estimable
@@ -21,6 +23,35 @@ WITH_LABELS, WITH_OTHERS = "labels_correlation", "others_correlation"
 _TELLS_APART = 3
 """The fewest judges of which one can differ from the others."""
 VOTES_REFUSED = "the scale of a judge may run the other way"
+_RECORDED = "judgements recorded elsewhere"
+TABLES = (
+    FigureTable(
+        "Directions of scales",
+        (
+            "Whether each judge gives the higher scores where the labels are higher, or without "
+            "labels where the other judges give higher ones. Wholly below 0, its scale may run the "
+            "other way."
+        ),
+        question="went-wrong",
+        figures=(
+            Figure(WITH_LABELS, "rho", _RECORDED),
+            Figure(WITH_OTHERS, "rho", f"{_RECORDED}, without known answers"),
+        ),
+        columns=(
+            Column("with labels", WITH_LABELS),
+            Column("with other judges", WITH_OTHERS),
+            Column("items", WITH_LABELS, "items"),
+        ),
+        formulas=(
+            "Spearman's ρ over items of a judge's mean scores with known answers or means of "
+            "labels; without any, with the mean of the other judges' scores",
+        ),
+        needs=(
+            "Needs judgements recorded elsewhere, with labels or of three judges, on four items.",
+        ),
+        in_terminal=False,
+    ),
+)
 
 
 def directions(group: Group) -> Iterator[ResultRow]:
@@ -31,6 +62,8 @@ def directions(group: Group) -> Iterator[ResultRow]:
     each other alike.
     """
     if group.is_subset or not group.present or group.judges[0].experiment.judges_pairs:
+        return
+    if not group.data.imported_arms:
         return
     verdicts = group.own.of_judges(group.present)
     means = verdicts.means(scores(verdicts))
@@ -73,9 +106,8 @@ def turned(rows: Iterable[ResultRow]) -> Mapping[str, Sequence[ResultRow]]:
     minority; else nothing says which are.
     """
     by_metric: dict[str, dict[str, list[ResultRow]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        if row.metric in (WITH_LABELS, WITH_OTHERS) and not row.scope.keys() & set(PARTS):
-            by_metric[row.metric][str(row.scope["judge"])].append(row)
+    for row in _of_judges(rows):
+        by_metric[row.metric][str(row.scope["judge"])].append(row)
     for metric, by_judge in by_metric.items():
         found = {judge: of for judge, of in by_judge.items() if all(map(_is_turned, of))}
         if found and (metric == WITH_LABELS or 2 * len(found) < len(by_judge)):
@@ -85,9 +117,17 @@ def turned(rows: Iterable[ResultRow]) -> Mapping[str, Sequence[ResultRow]]:
 
 def one_direction(rows: Collection[ResultRow]) -> bool:
     """Whether every judge is shown to give the higher scores where labels or others do."""
-    found = [row for row in rows if row.metric in (WITH_LABELS, WITH_OTHERS)]
-    ends = [row.estimate if row.lower is None else row.lower for row in found]
+    ends = [row.estimate if row.lower is None else row.lower for row in _of_judges(rows)]
     return bool(ends) and all(end is not None and end > 0 for end in ends)
+
+
+def _of_judges(rows: Iterable[ResultRow]) -> Iterator[ResultRow]:
+    """Yield the figures of judges over all their items."""
+    parts = set(PARTS)
+    for row in rows:
+        is_figure = row.metric in (WITH_LABELS, WITH_OTHERS) and "judge" in row.scope
+        if is_figure and parts.isdisjoint(row.scope):
+            yield row
 
 
 def is_below(row: ResultRow) -> bool:
@@ -98,3 +138,6 @@ def is_below(row: ResultRow) -> bool:
 
 def _is_turned(row: ResultRow) -> bool:
     return is_below(row) and row.n_items >= FEWEST
+
+
+OF_GROUP = (directions, votes_of_one_direction)
