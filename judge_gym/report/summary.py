@@ -195,15 +195,16 @@ def _cautions(
         )
     yield from facts.warnings
     yield from facts.calls.notes
-    yield from _beside_the_headlines(rows, findings)
+    yield from _beside_the_headlines(rows)
+    # Of imports, the audit on the page says what the judgements cannot tell.
+    if not facts.provenance.imported:
+        yield from _not_tested(rows, findings)
     if planted.compared:
         yield _recovery(planted)
 
 
-def _beside_the_headlines(
-    rows: Sequence[Headline], findings: Sequence[FindingRow]
-) -> Iterator[str]:
-    """Yield what the plan does not confirm, and what could not be tested."""
+def _beside_the_headlines(rows: Sequence[Headline]) -> Iterator[str]:
+    """Yield what the plan does not confirm, and of which figures a claim could not be tested."""
     explored = dict.fromkeys(
         f"{topic_of(row.findings[0])} ({row.explored})" for row in rows if row.explored
     )
@@ -213,6 +214,10 @@ def _beside_the_headlines(
         untested = row.conclusion == UNTESTED and not row.untested_outcome
         if untested and row.label and not row.is_check:
             yield f"{row.question} Not testable for {row.label}: {row.reasons}."
+
+
+def _not_tested(rows: Sequence[Headline], findings: Sequence[FindingRow]) -> Iterator[str]:
+    """Yield which claims and checks could not be tested, and what they lack."""
     lost = {
         topic_of(row.findings[0]): row.findings[0].reason
         for row in rows
