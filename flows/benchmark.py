@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 
 from flows.approving import ApproveOver
 from flows.endings import resumable
-from flows.forms import AtLeastOne, Definitions, File, OrLeftOut, file_run_name
+from flows.forms import AtLeastOne, Definitions, File, OrLeftOut, Thresholds, file_run_name
 from flows.judge_study import of_study, run_study
 from judge_gym.judges.files import JudgeSource
 from judge_gym.studies import benchmark as studies
@@ -23,6 +23,8 @@ async def benchmark(
     items: File,
     mapping: File,
     limit: OrLeftOut[AtLeastOne] = None,
+    fail_under: Thresholds = None,
+    by_verdict: bool = False,
     retry_failed: bool = False,
     definitions: Definitions = None,
     approve_over_usd: ApproveOver = None,
@@ -37,6 +39,8 @@ async def benchmark(
         items: the benchmark's file.
         mapping: what its columns mean.
         limit: judge the first items only.
+        fail_under: fail if a figure's interval is below, as {"accuracy": 0.6}.
+        by_verdict: fail if the verdict of a judge is no, or the data cannot tell.
         retry_failed: retry what failed.
         definitions: more judges, each as JSON with the keys of a judge file; relative paths in them
             start from the folder JUDGE_GYM_HOME of the worker.
@@ -45,6 +49,5 @@ async def benchmark(
     """
     sources: list[JudgeSource] = [*judges, *(definitions or ())]
     study = studies.benchmark(sources, items, mapping, limit)
-    return await run_study(
-        of_study(study, retry_failed=retry_failed), approve_over_usd=approve_over_usd
-    )
+    work = of_study(study, retry_failed=retry_failed, by_verdict=by_verdict, fail_under=fail_under)
+    return await run_study(work, approve_over_usd=approve_over_usd)

@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 
 from flows.approving import ApproveOver
 from flows.endings import resumable
-from flows.forms import Definitions, File, file_run_name
+from flows.forms import Definitions, File, Thresholds, file_run_name
 from flows.judge_study import of_study, run_study
 from judge_gym.studies import calibrate as studies
 from tasks.events import emit_failure
@@ -17,6 +17,8 @@ from tasks.events import emit_failure
 @resumable
 async def calibration(
     file: File,
+    fail_under: Thresholds = None,
+    by_verdict: bool = False,
     retry_failed: bool = False,
     judges: Definitions = None,
     approve_over_usd: ApproveOver = None,
@@ -28,11 +30,14 @@ async def calibration(
 
     Args:
         file: the calibration file, as this process sees it.
+        fail_under: fail if a figure's interval is below, as {"agreement": 0.6}.
+        by_verdict: fail if a judge is not to be used, or the data cannot tell.
         retry_failed: retry what failed.
         judges: judges in place of those that the file names, each as JSON with the keys of a judge
             file; relative paths in them start from the folder JUDGE_GYM_HOME of the worker.
         approve_over_usd: wait for a person's approval if what is missing is expected to cost more
             US dollars.
     """
-    study = of_study(studies.calibrate(file, judges), retry_failed=retry_failed)
-    return await run_study(study, approve_over_usd=approve_over_usd)
+    study = studies.calibrate(file, judges)
+    work = of_study(study, retry_failed=retry_failed, by_verdict=by_verdict, fail_under=fail_under)
+    return await run_study(work, approve_over_usd=approve_over_usd)

@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 
 from flows.approving import ApproveOver
 from flows.endings import resumable
-from flows.forms import AtLeastOne, Columns, File, OrLeftOut, Rows, file_run_name
+from flows.forms import AtLeastOne, Columns, File, OrLeftOut, Rows, Thresholds, file_run_name
 from flows.judge_study import of_study, run_study
 from judge_gym.calibration.checks import Margins
 from judge_gym.evidence.given_rows import file_or_rows
@@ -29,6 +29,7 @@ async def compare(
     labels: OrLeftOut[File] = None,
     fields: Columns = None,
     label_fields: Columns = None,
+    fail_under: Thresholds = None,
     by_verdict: bool = False,
     retry_failed: bool = False,
     approve_over_usd: ApproveOver = None,
@@ -48,6 +49,7 @@ async def compare(
         labels: people's labels of the items.
         fields: fields of items that stand in other columns, as {"truth": "human_score"}.
         label_fields: fields of labels that stand in other columns, as {"annotator": "rater"}.
+        fail_under: fail if a figure's interval is below, as {"agreement": 0.6}.
         by_verdict: fail if the new judge cannot replace the old one, or the data cannot tell.
         retry_failed: retry what failed.
         approve_over_usd: wait for a person's approval if what is missing is expected to cost more
@@ -56,5 +58,5 @@ async def compare(
     given = file_or_rows("items", items, rows, settings().data_dir / "given")
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
     study = studies.compare(old, new, given, repeats, margins, labels, fields, label_fields)
-    work = of_study(study, retry_failed=retry_failed, by_verdict=by_verdict)
+    work = of_study(study, retry_failed=retry_failed, by_verdict=by_verdict, fail_under=fail_under)
     return await run_study(work, approve_over_usd=approve_over_usd)

@@ -25,6 +25,7 @@ from judge_gym.report.files import WrittenReport
 from judge_gym.report.judge_study import StudyReport
 from judge_gym.runtime import Runtime
 from judge_gym.studies import Study
+from judge_gym.studies.thresholds import check_figures, held
 from judge_gym.writable import check_reports
 from tasks.judges import write_report
 
@@ -58,11 +59,21 @@ class JudgeStudy:
     """Parameters that differ in the next run, where this one waits."""
 
 
-def of_study(study: Study[Any], *, retry_failed: bool, by_verdict: bool = False) -> JudgeStudy:
+def of_study(
+    study: Study[Any],
+    *,
+    retry_failed: bool,
+    by_verdict: bool = False,
+    fail_under: Mapping[str, float] | None = None,
+) -> JudgeStudy:
     """Return a study whose judges judge items, as a flow works on it.
 
-    With `by_verdict` the run fails where what decides is no, or cannot tell.
+    With `by_verdict` the run fails where what decides is no, or cannot tell; with `fail_under`
+    where a figure's interval is not above its threshold. Raises `ConfigError` for a figure that the
+    study does not have.
     """
+    least = fail_under or {}
+    check_figures(study, least, "fail_under")
     made: list[StudyReport[Any]] = []
 
     def spending(session: Session, runtime: Runtime, over_usd: float) -> SpendingPlan:
@@ -77,15 +88,20 @@ def of_study(study: Study[Any], *, retry_failed: bool, by_verdict: bool = False)
         return saved
 
     async def verdict(run: Run) -> State[Path] | None:
-        run.summary.found = made[-1].page.found
-        return decided(made[-1].results, made[-1].page.found)
+        report = made[-1]
+        run.summary.found = report.page.found
+        checks = [check for of in held(report, least).values() for check in of]
+        missed = [one for one in checks if one.result is not Result.PASSES]
+        said = [f"{one.name}: {one.reason}." for one in missed]
+        results = [*(report.results if by_verdict else ()), *(check.result for check in checks)]
+        return decided(results, " ".join([report.page.found, *said]))
 
     return JudgeStudy(
         judges=study.judges,
         spending=spending,
         steps=_steps(study, retry_failed=retry_failed),
         report=lambda: write_report(study.noun, written, study.artifact),
-        finish=verdict if by_verdict else None,
+        finish=verdict if by_verdict or least else None,
         reported=BOUND_ERRORS if study.partial else (),
         also_locks=study.also_locks,
     )

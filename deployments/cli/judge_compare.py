@@ -77,7 +77,7 @@ def compare(
     columns = fields_of(items, fields), label_fields_of(labels, label_fields)
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
     study = studies.compare(old, new, items, repeats, margins, labels, *columns, shown=shown)
-    least = least_of_study(fail_under, study.figures)
+    least = least_of_study(fail_under, study)
     command = StudyCommand([old, new], plan, retry_failed, as_json, yes, thresholds=least)
     if ended := command.run(study):
         ended.exit(by_verdict=by_verdict)

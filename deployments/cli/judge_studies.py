@@ -28,7 +28,7 @@ def calibrate(
 
     # Errors in files are raised before a server is started.
     study = studies.calibrate(file)
-    least = least_of_study(fail_under, study.figures)
+    least = least_of_study(fail_under, study)
     files = [file] * len(study.judges)
     options = StudyCommand(
         files, plan, retry_failed, as_json, thresholds=least, everything=everything
@@ -72,7 +72,7 @@ def benchmark(
 
     # Errors in files are raised before a server is started.
     study = studies.benchmark(judges, items, mapping, limit)
-    least = least_of_study(fail_under, study.figures)
+    least = least_of_study(fail_under, study)
     options = StudyCommand(judges, plan, retry_failed, as_json, thresholds=least)
     parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
     ended = options.run_by_flow(study, "benchmark", parameters | {"retry_failed": retry_failed})

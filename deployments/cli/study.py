@@ -18,7 +18,7 @@ from deployments.cli.output import (
     show_table,
 )
 from deployments.cli.parts_done import report_judging
-from deployments.cli.thresholds import exit_by, held
+from deployments.cli.thresholds import exit_by, shown_held
 from judge_gym.counting import counted
 from judge_gym.writable import check_reports
 
@@ -236,7 +236,7 @@ class EndedStudy(Generic[T]):
     def exit(self, *, by_verdict: bool = False) -> None:
         """Print what is left to print, then raise or exit by thresholds, and by the verdict."""
         least = self.options.thresholds
-        checks = held(self.report.figures, least or {})
+        checks = shown_held(self.report, least or {})
         value = self.report.value
         # A list has no place for what stopped the study, which is printed then.
         if self.options.as_json and not (self.stopped and isinstance(value, list)):

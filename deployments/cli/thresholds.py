@@ -1,7 +1,7 @@
 """Exit codes of verdicts and thresholds: 0 reached, 1 not reached, 3 the data cannot tell."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,7 +10,8 @@ from judge_gym.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from judge_gym.calibration.checks import Check, Result
-    from judge_gym.metrics.estimate import Estimate
+    from judge_gym.report.judge_study import StudyReport
+    from judge_gym.studies import Study
 
 FailUnder = Annotated[
     list[str] | None,
@@ -47,18 +48,12 @@ def least_of(given: Sequence[str] | None, names: Collection[str]) -> dict[str, f
     return least
 
 
-def least_of_study(given: Sequence[str] | None, figures: Mapping[str, str]) -> dict[str, float]:
-    """Do the same for a study with these `figures`, and why it has none of a name.
+def least_of_study(given: Sequence[str] | None, study: "Study[Any]") -> dict[str, float]:
+    """Do the same for the figures of a study; raises for one that it does not have here, too."""
+    from judge_gym.studies.thresholds import check_figures
 
-    Raises `ConfigError` for one that it cannot have, too.
-    """
-    least = least_of(given, figures)
-    for name in least:
-        if figures[name]:
-            raise ConfigError(
-                f"--fail-under {name} needs labels. {figures[name]}.",
-                "Name a file of labels, or the column that holds them as `truth`.",
-            )
+    least = least_of(given, study.figures)
+    check_figures(study, least, "--fail-under")
     return least
 
 
@@ -73,26 +68,11 @@ def exit_by(results: "Iterable[Result]") -> None:
         raise typer.Exit(CANNOT_TELL)
 
 
-def held(
-    figures: "Mapping[str, Mapping[str, Estimate]]", least: Mapping[str, float]
-) -> "list[Check]":
+def shown_held(report: "StudyReport[Any]", least: Mapping[str, float]) -> "list[Check]":
     """Print and return whether the interval of each judge's figures lies above its threshold."""
-    from judge_gym.judges.gate_checks import at_least
-    from judge_gym.metrics.estimate import not_estimable
+    from judge_gym.studies.thresholds import held
 
-    checks = []
-    for judge, of_judge in figures.items():
-        own = [
-            at_least(
-                name,
-                of_judge.get(name) or not_estimable(name, "there is no such figure here"),
-                value,
-                f"{name} is more than {value:g}",
-                "",
-            )
-            for name, value in least.items()
-        ]
-        if own:
-            show_checks(f"Thresholds, {judge}", own)
-        checks += own
-    return checks
+    by_judge = held(report, least) if least else {}
+    for judge, checks in by_judge.items():
+        show_checks(f"Thresholds, {judge}", checks)
+    return [check for checks in by_judge.values() for check in checks]

@@ -101,6 +101,20 @@ def test_texts_are_judged_once_and_the_page_is_written(file: Path, database: str
     assert (page.parent / "LOGBOOK.md").read_text() == book
 
 
+def test_a_threshold_that_is_missed_fails_the_run_after_its_page(file: Path) -> None:
+    unknown = run_flow(calibration, file, fail_under={"agreement": 0.5})
+    # The message is for people: no name of a class, and nothing is asked.
+    assert str(unknown.message).startswith("fail_under agreement needs labels.")
+    assert not (file.parent / "asked.txt").exists()
+
+    (file.parent / "broken").touch()
+    missed = run_flow(calibration, file, fail_under={"readable": 0.9})
+    assert (missed.name, len(asked(file))) == ("Failed", 24)
+    assert "readable: " in str(missed.message)
+    assert run_flow(calibration, file, fail_under={"readable": 0.5}).is_completed()
+    assert len(asked(file)) == 24
+
+
 @pytest.mark.slow
 def test_what_failed_is_told_and_asked_again_on_request(file: Path) -> None:
     (file.parent / "broken").touch()
