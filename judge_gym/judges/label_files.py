@@ -318,7 +318,11 @@ class _LabelReading:
     def check_fields(self) -> None:
         """Raise for a mapped column that no row has, and for a file without rows."""
         if not self._columns:
-            raise DataFileError(f"{self._path} has no row.", "Check that it is a file of labels.")
+            raise DataFileError(
+                f"{self._path} has no row.",
+                "A row has an item, the annotator and the label, in columns of these names or as "
+                "label_fields says.",
+            )
         for (name, column), error in self._missing.items():
             if error is not None:
                 field, whose = (PEOPLE, column) if self.people and name == "label" else (name, "")
@@ -340,6 +344,8 @@ class _LabelReading:
         known = {*COLUMNS, *Item.model_fields}
         people = [one for one in columns if one not in read and one.strip().lower() not in known]
         has_annotator = any(one.strip().lower() == "annotator" for one in columns)
+        # Who gives the label stands in a column of its own.
+        has_annotator |= self._fields.get("annotator", "") in columns
         if has_annotator or not people or any("," in one for one in people):
             return ""
         named = {"item": item, PEOPLE: ",".join(people)}

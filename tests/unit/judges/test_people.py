@@ -194,6 +194,14 @@ def test_a_row_that_does_not_fit_is_named(tmp_path: Path, content: str, words: l
         assert word in said
 
 
+def test_a_file_that_names_its_annotators_has_no_column_for_each(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text("ticket,rater,score\nt1,ann,3\n")
+    with pytest.raises(JudgeGymError, match="no row has such a column") as caught:
+        read_labels(file, {"item": "ticket", "annotator": "rater", "label": "points"})
+    assert "people" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("judge", "words", "others"),
     [
