@@ -101,7 +101,7 @@ def test_the_checklist_is_filled_from_the_records_of_the_study(database: str) ->
     assert values["Judges, by provider and model"] == f"{ALPHA}, {BETA}"
     assert values["Replicates for each item"] == "5"
     assert values["Prompts, by template and digest"] == "score h"
-    assert values["Calls and cost"] == "1 (0 failed), 1 attempts, US$ 0.25"
+    assert values["Calls and cost"] == "1 (0 failed), 1 attempt, US$ 0.25"
     assert values["Plan before the first judgement"] == "none: everything explores"
     assert values["Settings other than the defaults"] != ""
     assert f"2 judges ({ALPHA}, {BETA}) gave 30 judgements on order." in report.methods
