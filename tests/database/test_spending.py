@@ -13,6 +13,8 @@ from judge_gym.asking.budgeting import (
     BudgetExceededError,
     SweepBudget,
     check_priced,
+    exceeded_error,
+    recounted,
     spending_check,
 )
 from judge_gym.design.plans import Budget
@@ -362,6 +364,22 @@ def test_failures_are_a_share_from_the_twentieth_call_on(database: str, tmp_path
 def checking(study: Study, **limits: Any) -> Any:
     budget = SweepBudget(sweep="mine", file=Path("my.yaml"), limits=Budget(**limits))
     return spending_check(study.runtime, budget)
+
+
+def test_a_used_up_budget_counts_the_answers_that_came_after_it(
+    database: str, tmp_path: Path
+) -> None:
+    async def work(study: Study, one: Any, _: Any) -> None:
+        (mine,) = study.ids([one.name])
+        await ended(study, "score/1", an_answer(cost_usd=1.0), experiment_id=mine)
+        budget = SweepBudget(sweep="mine", file=Path("my.yaml"), limits=Budget(max_calls=1))
+        error = exceeded_error(budget.spender([MODEL]), used(study))
+        assert error is not None
+        assert "1 call cost 1" in error.message
+        await ended(study, "score/2", an_answer(cost_usd=1.0), experiment_id=mine)
+        assert "2 calls cost 2" in recounted(study.runtime, error).message
+
+    stored(database, tmp_path, work)
 
 
 def test_a_bounded_cost_needs_prices() -> None:
