@@ -106,7 +106,7 @@ def judged_on(session: Session, judge: JudgeRecord, items: Sequence[Item], repea
 
 
 @dataclass(frozen=True)
-class Look:
+class AnswerTime:
     """A time that a judge judged items: the first one, a review, or a recheck of its gate."""
 
     review_day: str
@@ -117,7 +117,9 @@ class Look:
     judgements: int
 
 
-def looks(session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int) -> list[Look]:
+def answer_times(
+    session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int
+) -> list[AnswerTime]:
     """Return the times that a judge judged any of these items, the newest first.
 
     Without judgements that failed: what is judged again to mend them is of the same time.
@@ -136,7 +138,7 @@ def looks(session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: 
         .group_by(result.review_day)
         .order_by(began.desc(), sa.func.max(result.id).desc())
     )
-    return [Look(day, at.astimezone(UTC).date(), *counts) for day, at, *counts in rows]
+    return [AnswerTime(day, at.astimezone(UTC).date(), *counts) for day, at, *counts in rows]
 
 
 @dataclass(frozen=True)

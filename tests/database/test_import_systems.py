@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from judge_gym.lab.importing import import_verdicts
 from judge_gym.recorded.files import recorded_files
 from judge_gym.recorded.mapping import load_recorded
 from judge_gym.report.page import read_report
-from judge_gym.store.results import load_results
+from judge_gym.store.results import ResultRow, load_results
 
 MAPPING = """
 name: systems
@@ -55,17 +56,22 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "judged.csv"
 
 
+def stored_figures(engine: sa.Engine, sweep: str) -> dict[tuple[str, frozenset[Any]], ResultRow]:
+    """Analyse an import; metric and scope → its row."""
+    run_id = analysis.analyse(engine, sweep)
+    with Session(engine) as session:
+        rows = load_results(session, run_id)
+    return {(row.metric, frozenset(row.scope.items())): row for row in rows}
+
+
 def test_figures_by_system_of_an_import_are_those_of_an_audit(database: str, file: Path) -> None:
     recorded, rubric = load_recorded(file.with_name("mapping.yaml"))
     files = recorded_files([file], recorded)
     engine = sa.create_engine(database, poolclass=sa.NullPool)
     with Session(engine) as session, session.begin():
         import_verdicts(session, files, recorded, rubric)
-    run_id = analysis.analyse(engine, recorded.name)
+    stored = stored_figures(engine, recorded.name)
     with Session(engine) as session:
-        stored = {
-            (row.metric, frozenset(row.scope.items())): row for row in load_results(session, run_id)
-        }
         truth = load_sweep_data(session, recorded.name).truth
     rows = [row for row in audited(files, recorded, rubric).rows if row.estimate is not None]
     of_systems = [row for row in rows if "system" in row.scope or row.metric in BY_SYSTEM]
@@ -111,12 +117,11 @@ def test_labels_of_several_people_are_imported_and_compared_as_by_an_audit(
             labels = import_verdicts(session, files, recorded, rubric).labels
         assert labels is not None
         assert (labels.people, labels.stored) == (2, 80 + 52)
-    run_id = analysis.analyse(engine, recorded.name)
-    with Session(engine) as session:
-        stored = {
-            (row.metric, row.scope.get("judge"), row.scope.get("system")): row.estimate
-            for row in load_results(session, run_id)
-        }
+    # The set of labels has another name where it is stored.
+    stored = {
+        (row.metric, row.scope.get("judge"), row.scope.get("system")): row.estimate
+        for row in stored_figures(engine, recorded.name).values()
+    }
     for row in audited(files, recorded, rubric).rows:
         if row.metric.startswith(("people_", "majority_", "system_corrected")):
             about = (row.metric, row.scope.get("judge"), row.scope.get("system"))
@@ -145,11 +150,7 @@ def test_pairs_of_systems_of_an_import_are_ranked_as_by_an_audit(
     engine = sa.create_engine(database, poolclass=sa.NullPool)
     with Session(engine) as session, session.begin():
         import_verdicts(session, files, recorded, rubric)
-    run_id = analysis.analyse(engine, recorded.name)
-    with Session(engine) as session:
-        stored = {
-            (row.metric, frozenset(row.scope.items())): row for row in load_results(session, run_id)
-        }
+    stored = stored_figures(engine, recorded.name)
     rows = [row for row in audited(files, recorded, rubric).rows if row.estimate is not None]
     kept = [row for row in rows if row.metric in {*BY_SYSTEM, "first_shown_bias"}]
     assert {row.scope.get("system") for row in kept} >= {"bot-0", "bot-1", "bot-2"}

@@ -172,15 +172,15 @@ def newest_answers(session: Session, asked: Asked) -> NewestAnswers:
     A review, or the recheck of a gate, that has fewer of them is only told: answers of two times
     are never mixed.
     """
-    looks = store.looks(session, asked.judge.record, asked.items, asked.repeats)
-    first = next((look.judgements for look in looks if not look.review_day), 0)
-    chosen = next((look for look in looks if look.judgements >= first), None)
-    if chosen is None or chosen is looks[0]:
+    times = store.answer_times(session, asked.judge.record, asked.items, asked.repeats)
+    first = next((one.judgements for one in times if not one.review_day), 0)
+    chosen = next((one for one in times if one.judgements >= first), None)
+    if chosen is None or chosen is times[0]:
         if chosen is None or not chosen.review_day:
             return NewestAnswers("", "")
         said = f"Judged again on {chosen.began}; earlier answers are not used."
         return NewestAnswers(chosen.review_day, said)
-    newest, every = looks[0], counted(len(distinct(asked.items)), "text")
+    newest, every = times[0], counted(len(distinct(asked.items)), "text")
     again = f"{newest.texts} of {every} {'was' if newest.texts == 1 else 'were'} judged again"
     said = f"{again} on {newest.began}; these are the earlier answers."
     return NewestAnswers(chosen.review_day, said)
